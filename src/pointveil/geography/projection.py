@@ -1,0 +1,222 @@
+"""Degrees outside, metres inside: a straight scaling that can be undone exactly."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from pyproj import CRS, Transformer
+from pyproj.exceptions import CRSError
+
+from pointveil.errors import InputError
+
+Bounds = tuple[float, float, float, float]
+Floats = NDArray[np.float64]
+
+WORST_SCALE_ERROR = 0.05
+DEGREE_STEPS = 10_000_000  # lattice points in a degree: about 1 cm apart
+LATTICE_METRES = 0.01
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A scaling of each axis, from the coordinates of a CRS to metres.
+
+    A geographic CRS is scaled as on its ellipsoid at one latitude (equirectangular); a projected one by its
+    unit. Boxes stay boxes, straight lines stay straight, and the order of coordinates along an axis stays.
+
+    Parameters
+    ----------
+    crs
+        The CRS outside, as an authority code such as ``EPSG:4326`` or else as WKT. Axes are always x, y.
+    origin
+        Where (0, 0) lies, in the units of the CRS.
+    metres_per_unit
+        The length of one unit along x and along y.
+    wraps
+        Whether the world crosses the antimeridian.
+    middle
+        The longitude half a turn away from the cut, in a world that wraps.
+    """
+
+    crs: str
+    origin: tuple[float, float]
+    metres_per_unit: tuple[float, float]
+    wraps: bool = False
+    middle: float = 0.0
+
+    @classmethod
+    def over(cls, bounds: Bounds, crs: str) -> "Projection":
+        """Make the projection for a boundary whose bounds are given in `crs`."""
+        parsed = parse_crs(crs)
+        west, south, east, north = bounds
+        if not parsed.is_geographic:
+            unit = _unit(parsed)
+            return cls(crs_name(parsed), (west, south), (unit, unit))
+        wraps = east > 180 or west < -180
+        scales = _degree_lengths(parsed, (south + north) / 2)
+        return cls(crs_name(parsed), (west, south), scales, wraps, (west + east) / 2)
+
+    @cached_property
+    def steps_per_unit(self) -> int:
+        """Lattice points along one unit of the CRS: a power of ten."""
+        if self.is_geographic:
+            return DEGREE_STEPS
+        exponent = math.ceil(math.log10(self.metres_per_unit[0] / LATTICE_METRES) - 1e-9)
+        return int(10 ** max(0, exponent))
+
+    @property
+    def lattice(self) -> float:
+        """The step of the public lattice, in the units of the CRS."""
+        return 1 / self.steps_per_unit
+
+    @cached_property
+    def is_geographic(self) -> bool:
+        """Whether the CRS counts in degrees."""
+        return bool(CRS(self.crs).is_geographic)
+
+    def to_metres(self, coordinates: Floats) -> Floats:
+        """Bring coordinates of the CRS to metres; silent whatever the values are."""
+        coordinates = np.asarray(coordinates, dtype=np.float64)
+        xy = np.empty(coordinates.shape, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            for axis in range(2):
+                column = coordinates[:, axis]
+                if axis == 0 and self.wraps:
+                    column = self._unwrapped(column)
+                np.subtract(column, self.origin[axis], out=xy[:, axis])
+                xy[:, axis] *= self.metres_per_unit[axis]
+        return xy
+
+    def from_metres(self, xy: Floats) -> Floats:
+        """Bring metres back to coordinates of the CRS."""
+        xy = np.asarray(xy, dtype=np.float64)
+        coordinates = np.empty(xy.shape, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            for axis in range(2):
+                np.divide(xy[:, axis], self.metres_per_unit[axis], out=coordinates[:, axis])
+                coordinates[:, axis] += self.origin[axis]
+        return self._wrapped(coordinates)
+
+    def snap(self, coordinates: Floats) -> Floats:
+        """Round coordinates of the CRS to the public lattice: the floats nearest to its points."""
+        snapped = np.asarray(coordinates, dtype=np.float64) * self.steps_per_unit
+        np.rint(snapped, out=snapped)
+        snapped /= self.steps_per_unit
+        snapped += 0.0  # no negative zeros
+        return self._wrapped(snapped)
+
+    def scale_error(self, bounds: Bounds) -> float:
+        """Return the largest relative error of a distance within `bounds`, against the geodesic.
+
+        Parameters
+        ----------
+        bounds
+            West, south, east and north in the units of the CRS.
+        """
+        west, south, east, north = bounds
+        x, y = (
+            axis.ravel() for axis in np.meshgrid(np.linspace(west, east, 9), np.linspace(south, north, 9))
+        )
+        first, second = np.triu_indices(x.size, 1)
+        longitude, latitude = self._geographic(x, y)
+        if not (np.isfinite(longitude).all() and np.isfinite(latitude).all()):
+            return math.inf
+        geodesic = (
+            CRS(self.crs)
+            .get_geod()
+            .inv(longitude[first], latitude[first], longitude[second], latitude[second])[2]
+        )
+        planar = np.hypot(
+            (x[second] - x[first]) * self.metres_per_unit[0],
+            (y[second] - y[first]) * self.metres_per_unit[1],
+        )
+        with np.errstate(all="ignore"):
+            error = float(np.max(np.abs(planar / geodesic - 1)))
+        return error if math.isfinite(error) else math.inf
+
+    def check(self, bounds: Bounds) -> None:
+        """Refuse a boundary over which this projection is not good enough."""
+        if self.is_geographic and (bounds[1] <= -90 or bounds[3] >= 90):
+            raise InputError(
+                f"The boundary reaches latitude {bounds[1] if bounds[1] <= -90 else bounds[3]:g}. "
+                "Degrees do not work at a pole: give a polar CRS, such as EPSG:3995 (north) or EPSG:3031 (south)."
+            )
+        if self.is_geographic and bounds[2] - bounds[0] >= 180:
+            raise InputError(
+                f"The boundary is {bounds[2] - bounds[0]:g}° wide, half the globe or more. Give a smaller one; "
+                "to cross the antimeridian give a west that is larger than the east, such as 170,-20,-170,-10."
+            )
+        error = self.scale_error(bounds)
+        if error > WORST_SCALE_ERROR:
+            raise InputError(
+                f"Distances in {self.crs} would be wrong by {error:.0%} over this boundary (at most "
+                f"{WORST_SCALE_ERROR:.0%} is accepted). Give the boundary in a projected CRS made for this "
+                f"area{self._suggestion(bounds)}, or make it smaller."
+            )
+
+    def _suggestion(self, bounds: Bounds) -> str:
+        middle = np.array([(bounds[0] + bounds[2]) / 2]), np.array([(bounds[1] + bounds[3]) / 2])
+        longitude, latitude = (float(axis[0]) for axis in self._geographic(*middle))
+        if not (math.isfinite(longitude) and abs(latitude) <= 84):
+            return ""
+        zone = int((longitude + 180) % 360 // 6) + 1
+        return f" (perhaps EPSG:{(32600 if latitude >= 0 else 32700) + zone})"
+
+    def _geographic(self, x: Floats, y: Floats) -> tuple[Floats, Floats]:
+        if self.is_geographic:
+            return x, y
+        crs = CRS(self.crs)
+        longitude, latitude = Transformer.from_crs(crs, crs.geodetic_crs, always_xy=True).transform(x, y)
+        return longitude, latitude
+
+    def _unwrapped(self, longitude: Floats) -> Floats:
+        # The cut lies opposite the world's middle, so that nothing near the world is torn apart.
+        lowest = self.middle - 180
+        moved = longitude + np.where(longitude < lowest, 360.0, 0.0)
+        return np.where(moved >= lowest + 360, moved - 360, moved)
+
+    def _wrapped(self, coordinates: Floats) -> Floats:
+        if self.wraps:
+            longitude = coordinates[:, 0]
+            longitude[longitude >= 180] -= 360
+            longitude[longitude < -180] += 360
+        return coordinates
+
+
+def parse_crs(crs: object) -> CRS:
+    """Read a CRS from a code, WKT, PROJJSON or another CRS, and refuse one that has no place on a map."""
+    try:
+        parsed = CRS.from_user_input(crs).to_2d()
+    except CRSError as error:
+        raise InputError(f"{crs!r} is not a CRS. Give a code such as EPSG:4326, or WKT.") from error
+    if not (parsed.is_geographic or parsed.is_projected):
+        raise InputError(f"{parsed.name} is neither a geographic nor a projected CRS. Give one that is.")
+    if parsed.is_geographic and not math.isclose(_unit(parsed), math.pi / 180, rel_tol=1e-9):
+        raise InputError(
+            f"{parsed.name} does not count in degrees. Give a CRS in degrees or a projected one."
+        )
+    return parsed
+
+
+def crs_name(crs: CRS) -> str:
+    """Return the authority code of a CRS, or its WKT if it has none."""
+    authority = crs.to_authority(min_confidence=100)
+    return ":".join(authority) if authority else str(crs.to_wkt())
+
+
+def _unit(crs: CRS) -> float:
+    return float(crs.axis_info[0].unit_conversion_factor)
+
+
+def _degree_lengths(crs: CRS, latitude: float) -> tuple[float, float]:
+    """Return the length of a degree of longitude and of latitude on the ellipsoid of `crs`."""
+    geod = crs.get_geod()
+    if geod is None:
+        raise InputError(f"{crs.name} has no ellipsoid. Give a CRS that has one, such as EPSG:4326.")
+    angle = math.radians(latitude)
+    flat = 1 - geod.es * math.sin(angle) ** 2
+    across = geod.a / math.sqrt(flat) * math.cos(angle)
+    along = geod.a * (1 - geod.es) / flat**1.5
+    return math.radians(across), math.radians(along)
