@@ -1,0 +1,168 @@
+"""Files and frames of points, in and out, with their names, order and CRS kept."""
+
+import dataclasses
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+from pointveil.formats import csv, frames, parquet
+from pointveil.formats.base import (
+    STATEMENT_KEY,
+    Batch,
+    Chunks,
+    Format,
+    Layout,
+    PointSource,
+    Request,
+)
+from pointveil.formats.crs import is_geographic
+from pointveil.formats.files import existing_file, write_whole
+
+__all__ = [
+    "FORMATS",
+    "STATEMENT_KEY",
+    "Batch",
+    "Format",
+    "Layout",
+    "PointSource",
+    "format_of",
+    "open_points",
+    "output_layout",
+    "read_statement",
+    "write_points",
+]
+
+FORMATS = {
+    "csv": Format((".csv", ".tsv", ".txt"), False, csv.read, csv.write, csv.statement),
+    "parquet": Format((".parquet", ".pq"), False, parquet.read, parquet.write, parquet.statement),
+    "geoparquet": Format((".geoparquet",), True, parquet.read, parquet.write_geometry, parquet.statement),
+}
+GEOMETRY_NAMES = {"geopackage": "geom"}
+
+
+def format_of(path: str | os.PathLike[str]) -> str:
+    """Return the name of the format that the suffix of a path stands for."""
+    suffix = Path(path).suffix.lower()
+    for name, row in FORMATS.items():
+        if suffix in row.suffixes:
+            return name
+    known = ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
+    advice = (
+        "Unpack it first."
+        if suffix in {".gz", ".zip", ".bz2", ".xz", ".zst"}
+        else "Give it the suffix of its format."
+    )
+    raise InputError(f"{Path(path).name} is in no format known here, which are {known}. {advice}")
+
+
+def open_points(
+    source: Any,
+    *,
+    columns: tuple[str, str] | None = None,
+    crs: str | None = None,
+    person: str | None = None,
+    layer: str | None = None,
+) -> PointSource:
+    """Open a file or a frame of points, without reading a record yet.
+
+    Parameters
+    ----------
+    source
+        A path, a pyarrow table, or a pandas, polars or geopandas frame.
+    columns
+        The names of the x (longitude) and y (latitude) columns, if the names alone do not tell.
+    crs
+        The CRS of a source that does not say it itself; EPSG:4326 for two plain columns.
+    person
+        The name of the column that says whose a record is.
+    layer
+        The layer to read, where a file has several.
+    """
+    request = Request(None if columns is None else _pair(columns), crs, person, layer)
+    if isinstance(source, str | os.PathLike):
+        path = existing_file(Path(source))
+        return FORMATS[format_of(path)].read(path, request)
+    return frames.read(source, request)
+
+
+def _pair(columns: Any) -> tuple[str, str]:
+    names = tuple(columns)
+    if isinstance(columns, str) or len(names) != 2 or not all(isinstance(name, str) for name in names):
+        raise InputError(
+            f"columns={columns!r} is not two names; give the names of x and of y, as in ('LON', 'LAT')."
+        )
+    return names[0], names[1]
+
+
+def output_layout(path: str | os.PathLike[str], like: Layout) -> Layout:
+    """Return the layout of a new file: as `like`, save for what the suffix of `path` decides."""
+    path = Path(path)
+    name = format_of(path)
+    if name == "parquet" and like.geometry is not None:
+        name = "geoparquet"
+    if FORMATS[name].has_geometry:
+        same = like.format == name
+        geometry = like.geometry if same or (like.geometry and name == "geoparquet") else None
+        geometry = geometry or GEOMETRY_NAMES.get(name, "geometry")
+        layer = (like.layer if same else None) or path.stem
+        encoding = like.encoding if same else "WKB"
+        return Layout(
+            name, like.crs, geometry=geometry, layer=layer, encoding=encoding, left_out=like.left_out
+        )
+    plain = dataclasses.replace(like, format=name, geometry=None, layer=None, encoding="WKB")
+    if path.suffix.lower() == ".tsv":
+        plain = dataclasses.replace(plain, delimiter="\t")
+    if like.x is None or like.y is None:
+        x, y = ("lon", "lat") if is_geographic(like.crs) else ("x", "y")
+        plain = dataclasses.replace(plain, x=x, y=y, y_first=False)
+    return plain
+
+
+def write_points(
+    path: str | os.PathLike[str],
+    chunks: Chunks,
+    layout: Layout,
+    *,
+    statement: str | None,
+    total: int,
+) -> list[Path]:
+    """Write points to a file that appears whole or not at all, and return the files written.
+
+    Parameters
+    ----------
+    path
+        The file; one that exists is replaced at the very end.
+    chunks
+        Arrays (n, 2) of x and y in the layout's CRS.
+    layout
+        The format, names, order and CRS; see `output_layout`.
+    statement
+        The text to embed where the format has a place for it.
+    total
+        How many points the chunks hold together.
+    """
+    row = FORMATS[layout.format]
+
+    def write(new: Path) -> None:
+        row.write(new, _counted(chunks, total), layout, statement)
+
+    return write_whole(Path(path), write, companions=row.companions)
+
+
+def _counted(chunks: Chunks, total: int) -> Iterator[NDArray[np.float64]]:
+    seen = 0
+    for chunk in chunks:
+        seen += len(chunk)
+        yield chunk
+    if seen != total:
+        raise ValueError(f"{total} points were to be written, and {seen} came; nothing was written.")
+
+
+def read_statement(path: str | os.PathLike[str]) -> str | None:
+    """Return the statement embedded in a file, or nothing if there is none."""
+    return FORMATS[format_of(path)].statement(Path(path))

@@ -1,0 +1,67 @@
+"""Find the columns of coordinates by their public names alone."""
+
+import re
+from collections.abc import Sequence
+
+from pointveil.errors import InputError
+from pointveil.formats.values import NUMBER
+
+COORDINATE_NAMES = (
+    ("lon", "lat"),
+    ("longitude", "latitude"),
+    ("lng", "lat"),
+    ("long", "lat"),
+    ("x", "y"),
+    ("easting", "northing"),
+    ("lon", "latitude"),
+    ("longitude", "lat"),
+    ("x_coord", "y_coord"),
+    ("coord_x", "coord_y"),
+    ("point_x", "point_y"),
+    ("pickup_longitude", "pickup_latitude"),
+)
+
+
+def find_columns(names: Sequence[str], wanted: tuple[str, str] | None, source: str) -> tuple[int, int]:
+    """Return where the x and y columns stand: as wanted, or else guessed from the names alone."""
+    if wanted is not None:
+        x, y = (find_column(names, name, source) for name in wanted)
+        if x == y:
+            raise InputError(f"columns={wanted!r} names one column twice; give the names of x and of y.")
+        return x, y
+    lowered = [name.strip().lower() for name in names]
+    for x_name, y_name in COORDINATE_NAMES:
+        if lowered.count(x_name) == 1 and lowered.count(y_name) == 1:
+            return lowered.index(x_name), lowered.index(y_name)
+    raise InputError(
+        f"{source} has no columns that are surely longitude and latitude; {listed(names)} "
+        "Say which with --columns LON,LAT (columns=('LON', 'LAT') in Python).",
+    )
+
+
+def find_column(names: Sequence[str], wanted: str, source: str) -> int:
+    """Return where the one column called `wanted` stands."""
+    count = list(names).count(wanted)
+    if count == 1:
+        return list(names).index(wanted)
+    if count > 1:
+        raise InputError(f"{source} has {count} columns called {wanted!r}; give each its own name.")
+    raise InputError(
+        f"{source} has no column {wanted!r}; {listed(names)} "
+        "Say which hold the coordinates with --columns LON,LAT (columns=('LON', 'LAT') in Python).",
+    )
+
+
+def listed(names: Sequence[str]) -> str:
+    """Say the names of columns, unless they look like a first record in place of a header."""
+    if any(looks_like_data(name) for name in names):
+        return (
+            "its first line seems to hold data rather than names: add a line with the names of the columns."
+        )
+    some = ", ".join(name[:40] for name in names[:30])
+    return f"it has {some}{', …' if len(names) > 30 else ''}."
+
+
+def looks_like_data(name: str) -> bool:
+    """Whether a column's name might be somebody's value."""
+    return re.match(NUMBER, name) is not None or re.search(r"[0-9][.,][0-9]", name) is not None

@@ -1,0 +1,61 @@
+"""Which CRS the coordinates of a file are in, and how finely they are published."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+
+DEFAULT_CRS = "EPSG:4326"
+
+
+def canonical_crs(crs: Any, name: str) -> str:
+    """Return `crs` as ``"EPSG:4326"`` or the like if it has such a name, else as WKT."""
+    from pyproj import CRS
+    from pyproj.exceptions import CRSError
+
+    try:
+        known = CRS.from_user_input(crs)
+    except CRSError:
+        raise InputError(
+            f"The CRS of {name} is not one that PROJ knows; say which with crs=, as in crs='EPSG:4326'.",
+        ) from None
+    authority = known.to_authority(min_confidence=100)
+    if authority is None:
+        return str(known.to_wkt())
+    # Both mean degrees on WGS 84, and here longitude always comes first.
+    return DEFAULT_CRS if authority == ("OGC", "CRS84") else ":".join(authority)
+
+
+def chosen_crs(own: Any, asked: str | None, name: str) -> str:
+    """Return the CRS of a source that may have one of its own and a caller who may have named one."""
+    given = canonical_crs(asked, "crs=") if asked else None
+    if own is None and given is None:
+        raise InputError(f"{name} does not say its CRS; say which with crs=, for example crs='EPSG:4326'.")
+    if own is None:
+        return str(given)
+    known = canonical_crs(own, name)
+    if given not in (None, known):
+        raise InputError(f"{name} says its own CRS, which is not crs={asked!r}; leave crs= out.")
+    return known
+
+
+def is_geographic(crs: str) -> bool:
+    """Whether coordinates in `crs` are degrees."""
+    from pyproj import CRS
+
+    return bool(CRS.from_user_input(crs).is_geographic)
+
+
+def decimals(crs: str) -> int:
+    """Return how many decimals a published coordinate has: 1e-7 degrees, or centimetres."""
+    return 7 if is_geographic(crs) else 2
+
+
+def canonical_chunks(chunks: Iterable[NDArray[np.float64]], crs: str) -> Iterator[NDArray[np.float64]]:
+    """Yield chunks whose numbers are the doubles nearest to the lattice, without negative zeros."""
+    digits = decimals(crs)
+    for chunk in chunks:
+        yield np.round(np.asarray(chunk, dtype=np.float64).reshape(-1, 2), digits) + 0.0

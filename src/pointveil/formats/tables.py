@@ -1,0 +1,184 @@
+"""Points in Arrow tables: which columns hold them, and their values."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+from pointveil.formats.base import Batch, Layout, Request, make_batch
+from pointveil.formats.columns import find_column, find_columns
+from pointveil.formats.crs import DEFAULT_CRS, chosen_crs
+from pointveil.formats.values import is_binary, is_number_like, numbers
+from pointveil.formats.wkb import points_of_wkb, wkb_of_points
+
+LONGITUDE_FIRST = "OGC:CRS84"
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """One way to hold a point in an Arrow column.
+
+    Parameters
+    ----------
+    kind
+        The Arrow type of a new column.
+    decode
+        Makes x and y of a column.
+    encode
+        Makes a column of x and y.
+    """
+
+    kind: Any
+    decode: Callable[[Any], NDArray[np.float64]]
+    encode: Callable[[NDArray[np.float64]], Any]
+
+
+def _of_pairs(column: Any) -> NDArray[np.float64]:
+    if pa.types.is_struct(column.type):
+        names = [field.name for field in column.type]
+        parts = column.flatten()
+        return np.column_stack([numbers(parts[names.index(name)]) for name in ("x", "y")])
+    width = column.type.list_size
+    values = numbers(column.values).reshape(-1, width)[column.offset : column.offset + len(column), :2].copy()
+    values[column.is_null().to_numpy(zero_copy_only=False)] = np.nan
+    return values
+
+
+def _to_pairs(coordinates: NDArray[np.float64]) -> Any:
+    x, y = (pa.array(np.ascontiguousarray(column)) for column in coordinates.T)
+    return pa.StructArray.from_arrays([x, y], ["x", "y"])
+
+
+ENCODINGS = {
+    "WKB": Encoding(pa.binary(), points_of_wkb, wkb_of_points),
+    "point": Encoding(pa.struct([("x", pa.float64()), ("y", pa.float64())]), _of_pairs, _to_pairs),
+}
+KINDS = {"WKB": is_binary, "point": pa.types.is_struct}
+ARROW_ENCODINGS = {"geoarrow.wkb": "WKB", "ogc.wkb": "WKB", "geoarrow.point": "point"}
+
+
+def layout_of(schema: Any, request: Request, source: str) -> Layout:
+    """Return the public facts of a table of points: its geometry if it has one, else two columns."""
+    if request.person is not None:
+        find_column(schema.names, request.person, source)
+    found = None if request.columns else _geometry_column(schema, source)
+    return (
+        _with_columns(schema, request, source)
+        if found is None
+        else _with_geometry(schema, request, source, found)
+    )
+
+
+def needed_columns(layout: Layout, person: str | None) -> list[str]:
+    """Return the names of the columns to read."""
+    wanted = [layout.geometry] if layout.geometry else [layout.x, layout.y]
+    return list(dict.fromkeys(name for name in [*wanted, person] if name is not None))
+
+
+def batch_of(table: Any, layout: Layout, person: str | None) -> Batch:
+    """Return the points of a table or record batch."""
+    owner = None if person is None else _plain(table.column(person))
+    if layout.geometry:
+        coordinates = ENCODINGS[layout.encoding].decode(_whole(table.column(layout.geometry)))
+        return make_batch(coordinates[:, 0], coordinates[:, 1], owner)
+    return make_batch(numbers(_whole(table.column(layout.x))), numbers(_whole(table.column(layout.y))), owner)
+
+
+def _whole(column: Any) -> Any:
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    return column.storage if isinstance(column, pa.ExtensionArray) else column
+
+
+def _plain(column: Any) -> Any:
+    column = _whole(column)
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
+def _with_columns(schema: Any, request: Request, source: str) -> Layout:
+    x, y = find_columns(schema.names, request.columns, source)
+    for place in (x, y):
+        if not is_number_like(_storage(schema.field(place).type)):
+            raise InputError(
+                f"Column {schema.names[place]!r} of {source} holds {schema.field(place).type}, not numbers; "
+                "say which columns hold the coordinates with --columns LON,LAT.",
+            )
+    return Layout(
+        "parquet",
+        crs=chosen_crs(request.crs or DEFAULT_CRS, None, source),
+        x=schema.names[x],
+        y=schema.names[y],
+        y_first=y < x,
+        left_out=tuple(name for place, name in enumerate(schema.names) if place not in (x, y)),
+    )
+
+
+def _with_geometry(schema: Any, request: Request, source: str, found: tuple[str, str, Any]) -> Layout:
+    name, encoding, own = found
+    if encoding not in ENCODINGS:
+        raise InputError(
+            f"Column {name!r} of {source} holds geometries encoded as {encoding[:20]!r}, not points."
+        )
+    crs = chosen_crs(own, request.crs, source)
+    return Layout(
+        "geoparquet",
+        crs=crs,
+        file_crs=LONGITUDE_FIRST if own == LONGITUDE_FIRST else None,
+        geometry=name,
+        encoding=encoding,
+        left_out=tuple(other for other in schema.names if other != name),
+    )
+
+
+def _geometry_column(schema: Any, source: str) -> tuple[str, str, Any] | None:
+    """Return the name, the encoding and the CRS of the geometry column, if there is one."""
+    if b"geo" in (schema.metadata or {}):
+        return _from_geoparquet(schema, source)
+    for field in schema:
+        encoding = ARROW_ENCODINGS.get(_extension(field)[0])
+        if encoding is not None:
+            return field.name, encoding, _arrow_crs(_extension(field)[1])
+    return None
+
+
+def _from_geoparquet(schema: Any, source: str) -> tuple[str, str, Any]:
+    try:
+        geo = json.loads(schema.metadata[b"geo"])
+        name = geo["primary_column"]
+        column = geo["columns"][name]
+        encoding, types = column["encoding"], column.get("geometry_types", [])
+        crs = column.get("crs", LONGITUDE_FIRST)
+        kind = _storage(schema.field(name).type)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(
+            f"{source} says that it is GeoParquet, but its 'geo' metadata is not in order."
+        ) from None
+    if types and not any("Point" in str(kind) for kind in types):
+        raise InputError(f"{source} holds {', '.join(sorted(map(str, types)))[:80]}, not points.")
+    if not KINDS.get(encoding, bool)(kind):
+        raise InputError(f"Column {name!r} of {source} holds {kind}, which is not a geometry.")
+    return name, encoding, json.dumps(crs) if isinstance(crs, dict) else crs
+
+
+def _storage(kind: Any) -> Any:
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def _extension(field: Any) -> tuple[str, str]:
+    if isinstance(field.type, pa.BaseExtensionType):
+        return field.type.extension_name, field.type.__arrow_ext_serialize__().decode("utf-8", "replace")
+    metadata = field.metadata or {}
+    name = metadata.get(b"ARROW:extension:name", b"").decode("utf-8", "replace")
+    return name, metadata.get(b"ARROW:extension:metadata", b"").decode("utf-8", "replace")
+
+
+def _arrow_crs(metadata: str) -> Any:
+    try:
+        crs = json.loads(metadata or "{}").get("crs")
+    except (ValueError, AttributeError):
+        return None
+    return json.dumps(crs) if isinstance(crs, dict) else crs
