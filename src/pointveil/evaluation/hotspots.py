@@ -1,0 +1,113 @@
+"""Whether the busiest places are the same (hotspot queries)."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+
+from pointveil.errors import InputError
+from pointveil.evaluation.base import XY, Place, dice, need_points
+
+Pair = NDArray[np.float64]  # one number for x and one for y
+
+
+def _one_cell(real: XY, cell: Pair) -> Pair:  # noqa: ARG001
+    """Return the size of one cell."""
+    return cell
+
+
+def _scott(real: XY, cell: Pair) -> Pair:
+    """Return Scott's rule, σ·n^(−1/6) along each axis of the real points; one cell where that is nothing."""
+    if len(real) < 2:
+        return cell
+    width: Pair = real.std(axis=0, ddof=1) * len(real) ** (-1 / 6)
+    return np.where(width > 0, width, cell)
+
+
+BANDWIDTHS: dict[str, Callable[[XY, Pair], Pair]] = {"cell": _one_cell, "scott": _scott}
+"""Rules for the standard deviation of the kernel along x and y, in metres, from real points and cell size."""
+
+
+def density(xy: XY, world: Place, *, granularity: int, bandwidth: Pair) -> NDArray[np.float64]:
+    """Return the Gaussian kernel density of the points on a g × g grid over the world's bounds.
+
+    The points are counted in the cells, then the counts are blurred (kernel cut at four standard deviations,
+    nothing beyond the bounds). Points outside the bounds are left out. Row 0 is the south.
+
+    Parameters
+    ----------
+    xy
+        The points, in metres.
+    world
+        Where they are.
+    granularity
+        Number of cells along each side.
+    bandwidth
+        Standard deviation of the kernel along x and y, in metres.
+    """
+    cell = _cell_size(world, granularity)
+    index = np.floor((xy - np.array(world.bounds[:2])) / cell)
+    index = index[((index >= 0) & (index < granularity)).all(axis=1)].astype(np.int64)
+    number = index[:, 1] * granularity + index[:, 0]
+    counts = np.bincount(number, minlength=granularity**2).astype(np.float64)
+    blur = tuple((bandwidth / cell)[::-1])
+    grid = counts.reshape(granularity, granularity)
+    return np.asarray(gaussian_filter(grid, blur, mode="constant"), dtype=np.float64)
+
+
+def _cell_size(world: Place, granularity: int) -> Pair:
+    west, south, east, north = world.bounds
+    return np.array([east - west, north - south]) / granularity
+
+
+def find_hotspots(densities: NDArray[np.float64], *, percentile: float = 95.0) -> NDArray[np.bool_]:
+    """Mark the cells whose density is strictly greater than the percentile of all g² cells.
+
+    The percentile is interpolated linearly between the two nearest cells.
+    """
+    return densities > np.percentile(densities, percentile)
+
+
+def hotspot_agreement(
+    real: XY,
+    synthetic: XY,
+    world: Place,
+    *,
+    granularity: int = 256,
+    percentile: float = 95.0,
+    bandwidth: str | float = "cell",
+) -> float:
+    """Return the Sørensen–Dice coefficient of the real and the synthetic hotspots.
+
+    One kernel serves both sets of points.
+
+    Parameters
+    ----------
+    real, synthetic
+        The points, in metres.
+    world
+        Where they are.
+    granularity
+        Number of cells along each side of the world's bounds.
+    percentile
+        A hotspot is a cell denser than this percentile of all cells.
+    bandwidth
+        Standard deviation of the kernel: metres, or a rule of `BANDWIDTHS`.
+    """
+    need_points("hotspots", real, "real")
+    width = _bandwidth(bandwidth, real, _cell_size(world, granularity))
+    marks = [
+        find_hotspots(density(xy, world, granularity=granularity, bandwidth=width), percentile=percentile)
+        for xy in (real, synthetic)
+    ]
+    return dice(*marks)
+
+
+def _bandwidth(bandwidth: str | float, real: XY, cell: Pair) -> Pair:
+    """Return the standard deviation of the kernel along x and y, in metres."""
+    if not isinstance(bandwidth, str):
+        return np.full(2, float(bandwidth))
+    if bandwidth not in BANDWIDTHS:
+        raise InputError(f"bandwidth is {bandwidth!r}; say metres, or one of {', '.join(BANDWIDTHS)}.")
+    return BANDWIDTHS[bandwidth](real, cell)
