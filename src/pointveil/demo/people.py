@@ -1,0 +1,96 @@
+"""Invent the people of the demo: no one here is real."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from pointveil.demo.city import Place, city, places
+from pointveil.demo.habits import Grounds, Spots, Streets
+from pointveil.errors import InputError
+from pointveil.geography.world import World
+
+SEED = 1952  # the summer of the Olympic Games in Helsinki
+
+SCATTER, BAD_SCATTER, BAD_SHARE = 3.0, 14.0, 0.04  # metres by which phones err; more between tall walls
+
+
+class Habit(Protocol):
+    """A way to be somewhere in town."""
+
+    def stand(self, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return where that many people are."""
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Phones with no idea where they are."""
+
+    bounds: tuple[float, float, float, float]
+
+    def stand(self, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Return anywhere within the bounds."""
+        return rng.uniform(self.bounds[:2], self.bounds[2:], (count, 2))
+
+
+def people(world: World, *, count: int = 50_000, seed: int = SEED) -> NDArray[np.float64]:
+    """Invent where people are in the city, in metres; the same for the same seed.
+
+    Nearly everyone is on land: along streets, on squares, in parks, around stations. As in files from real
+    phones, all are some metres off, and a few are on a bridge or in the water.
+
+    Parameters
+    ----------
+    world
+        The city of `city()`.
+    count
+        How many people; all are within the bounds of the city.
+    seed
+        Another seed gives other people with other habits.
+    """
+    rng = np.random.default_rng(seed)
+    habits = habits_of(world, places(), rng)
+    found = np.empty((0, 2))
+    while len(found) < count:
+        xy = look_around(habits, count, rng)
+        found = np.concatenate([found, xy[within(world.bounds, xy)]])
+    return found[:count]
+
+
+def write_people(path: Path, world: World, *, count: int = 50_000, seed: int = SEED) -> None:
+    """Write invented people to a Parquet file with the columns lon and lat."""
+    lonlat = world.projection.from_metres(people(world, count=count, seed=seed)).round(7)
+    pq.write_table(pa.table({"lon": lonlat[:, 0], "lat": lonlat[:, 1]}), path)
+
+
+def habits_of(world: World, somewhere: tuple[Place, ...], rng: np.random.Generator) -> dict[Habit, float]:
+    """Return what people do in this city, and the share of people who do it."""
+    if world.roads is None or world != city():
+        raise InputError("People are invented for the built-in city only: give pointveil.demo.city().")
+    spots = Spots.of(somewhere, rng)
+    return {
+        Streets.of(world.roads, spots, rng): 0.70,
+        Grounds.of(somewhere, rng): 0.17,
+        spots: 0.125,
+        Lost(world.bounds): 0.005,
+    }
+
+
+def look_around(habits: dict[Habit, float], count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return where the phones of people say they are, in no order."""
+    numbers = rng.multinomial(count, list(habits.values()))
+    true = np.concatenate([habit.stand(int(n), rng) for habit, n in zip(habits, numbers, strict=True)])
+    error = np.where(rng.random(count) < BAD_SHARE, BAD_SCATTER, SCATTER)
+    return rng.permutation(true + rng.normal(size=(count, 2)) * error[:, None])
+
+
+def within(bounds: tuple[float, float, float, float], xy: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Say who is within the bounds."""
+    west, south, east, north = bounds
+    x, y = xy.T
+    inside: NDArray[np.bool_] = (x >= west) & (x < east) & (y >= south) & (y < north)
+    return inside

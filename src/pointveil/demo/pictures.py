@@ -1,0 +1,146 @@
+"""Draw real beside synthetic: the same map, the same dots."""
+
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from pointveil.demo.city import ATTRIBUTION
+from pointveil.errors import missing_extra
+from pointveil.geography.world import World
+
+PAPER, LAND, WATER, STREET, INK, PALE_INK = "#ffffff", "#f6f3ec", "#c3d9e6", "#dcd5c7", "#22303c", "#7b8790"
+REAL, SYNTHETIC = "#9b2335", "#14507a"
+STREET_WIDTHS = {"primary": 2.4, "secondary": 2.1, "tertiary": 1.7, "service": 0.6}
+OTHER_WIDTH = 1.2
+
+NOTE = f"Map: {ATTRIBUTION}. The people are invented."
+
+MOST_COLUMNS = 4
+PANEL_WIDTH, TITLE_HEIGHT, FOOT_HEIGHT, GAP = 3.4, 0.34, 0.26, 0.14  # inches
+DOTS_PER_INCH, COLOURS = 160, 256
+
+
+def draw_comparison(
+    world: World,
+    real: NDArray[np.float64],
+    synthetic: Mapping[str, NDArray[np.float64]],
+    path: Path,
+    *,
+    note: str = NOTE,
+) -> None:
+    """Write a picture of the real points beside those of each method.
+
+    Whoever sees the picture sees the real points: draw it of invented people, or for your own eyes.
+
+    Parameters
+    ----------
+    world
+        Whose streets and water lie under the points.
+    real
+        The real points, in the world's metres.
+    synthetic
+        The synthetic points by the name of their method, in the world's metres.
+    path
+        The PNG to write.
+    note
+        The line under the picture: who made the map.
+    """
+    panels = [("real", real, REAL), *((name, xy, SYNTHETIC) for name, xy in synthetic.items())]
+    figure, axes = _lay_out(len(panels), world.bounds)
+    for ax, (title, xy, colour) in zip(axes, panels, strict=True):
+        _draw_map(ax, world)
+        _draw_points(ax, xy, colour)
+        ax.set_title(title, loc="left", fontsize=12, fontweight="bold", color=colour, pad=5)
+    width = figure.get_figwidth()
+    figure.text(GAP / width, 0.07 / figure.get_figheight(), note, fontsize=7, color=PALE_INK, va="bottom")
+    _write(figure, path)
+
+
+def _lay_out(panels: int, bounds: tuple[float, float, float, float]) -> tuple[Any, list[Any]]:
+    """Return a figure and its panels, all of the shape of the world."""
+    figure_class = _import_figure()
+    columns = min(panels, MOST_COLUMNS)
+    rows = -(-panels // columns)
+    map_height = PANEL_WIDTH * (bounds[3] - bounds[1]) / (bounds[2] - bounds[0])
+    step_x, step_y = PANEL_WIDTH + GAP, map_height + TITLE_HEIGHT
+    width, height = columns * step_x + GAP, rows * step_y + FOOT_HEIGHT + GAP / 2
+    figure = figure_class(figsize=(width, height))
+    corners = [
+        (GAP + k % columns * step_x, FOOT_HEIGHT + (rows - 1 - k // columns) * step_y) for k in range(panels)
+    ]
+    axes = [
+        figure.add_axes((x / width, y / height, PANEL_WIDTH / width, map_height / height)) for x, y in corners
+    ]
+    for ax in axes:
+        ax.set(xlim=bounds[::2], ylim=bounds[1::2], xticks=[], yticks=[], facecolor=PAPER)
+        ax.spines[:].set(color=PALE_INK, linewidth=0.5)
+    return figure, axes
+
+
+def _write(figure: Any, path: Path) -> None:
+    """Write a PNG of few colours: a quarter of the size, and no eye can tell."""
+    from PIL import Image
+
+    picture = BytesIO()
+    figure.savefig(picture, dpi=DOTS_PER_INCH, facecolor=PAPER, format="png")
+    with Image.open(picture) as image:
+        image.convert("RGB").quantize(
+            COLOURS, method=Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE
+        ).save(path, format="PNG", optimize=True)
+
+
+def _import_figure() -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise missing_extra("figures", "matplotlib") from error
+    return Figure
+
+
+def _draw_map(ax: Any, world: World) -> None:
+    """Draw water, land and streets."""
+    from matplotlib.collections import LineCollection
+
+    _fill(ax, world.boundary_m, WATER)
+    _fill(ax, world.land, LAND)
+    if world.roads is not None:
+        lines = [shapely.get_coordinates(line) for line in shapely.get_parts(world.roads.lines_m)]
+        ax.add_collection(LineCollection(lines, colors=STREET, linewidths=_widths(world), capstyle="round"))
+
+
+def _widths(world: World) -> list[float]:
+    """Return how wide to draw each street; all alike if the roads have no class."""
+    if world.roads is None or "highway" not in world.roads.attributes.column_names:
+        return [OTHER_WIDTH]
+    return [STREET_WIDTHS.get(kind, OTHER_WIDTH) for kind in world.roads.attributes["highway"].to_pylist()]
+
+
+def _fill(ax: Any, shape: shapely.Geometry, colour: str) -> None:
+    """Fill polygons, holes left out."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Outline
+
+    polygons = [part for part in shapely.get_parts(shape) if isinstance(part, shapely.Polygon)]
+    rings = [Outline(shapely.get_coordinates(ring), closed=True) for ring in shapely.get_rings(polygons)]
+    if rings:
+        ax.add_patch(PathPatch(Outline.make_compound_path(*rings), facecolor=colour, linewidth=0))
+
+
+def _draw_points(ax: Any, xy: NDArray[np.float64], colour: str) -> None:
+    """Draw points as small dots that let each other shine through, the more the fainter."""
+    faint = float(np.clip(60.0 / np.sqrt(max(len(xy), 1)), 0.08, 0.8))
+    ax.plot(
+        *xy.T,
+        linestyle="none",
+        marker="o",
+        markersize=1.1,
+        markeredgewidth=0,
+        color=colour,
+        alpha=faint,
+        zorder=3,
+    )
