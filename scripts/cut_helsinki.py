@@ -258,4 +258,6 @@ def main(extract: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        raise SystemExit(__doc__)
     main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -9,7 +9,7 @@ import shapely
 from numpy.typing import NDArray
 
 from pointveil.demo.city import city
-from pointveil.demo.people import look_around, people, write_people
+from pointveil.demo.people import Lost, look_around, people, write_people
 from pointveil.errors import InputError
 from pointveil.geography.world import World
 
@@ -62,11 +62,9 @@ def test_most_people_are_near_a_street_but_few_on_its_middle_line(crowd: NDArray
 
 
 def test_phones_err_by_a_few_metres_and_now_and_then_by_more() -> None:
-    class StandStill:
-        def stand(self, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
-            return np.zeros((count, 2))
+    one_spot = Lost((0.0, 0.0, 0.0, 0.0))
 
-    xy = look_around({StandStill(): 1.0}, 10_000, np.random.default_rng(1))
+    xy = look_around({one_spot: 1.0}, 10_000, np.random.default_rng(1))
 
     error = np.hypot(*xy.T)
     assert 2 < np.median(error) < 5
