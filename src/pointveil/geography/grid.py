@@ -20,7 +20,7 @@ MOST_CELLS = 1 << 40
 class Grid:
     """Equal cells over a box, numbered row by row from the south-west.
 
-    A cell holds its west and south edges and not its east and north ones, so a point is in one cell or nowhere.
+    A cell holds its west and south edges and not its east and north ones: a point is in one cell or nowhere.
 
     Parameters
     ----------
@@ -42,9 +42,7 @@ class Grid:
         if not (np.isfinite(self.bounds).all() and west < east and south < north):
             raise InputError(f"A grid needs west < east and south < north, not {self.bounds}.")
         if self.columns < 1 or self.rows < 1 or self.columns * self.rows > MOST_CELLS:
-            raise InputError(
-                f"A grid has from one to {MOST_CELLS:,} cells, not {self.columns} columns of {self.rows} rows."
-            )
+            raise InputError(f"A grid has one to {MOST_CELLS:,} cells, not {self.columns} columns of {self.rows} rows.")
 
     def __len__(self) -> int:
         return self.columns * self.rows
@@ -81,6 +79,18 @@ class Grid:
         """Return the south-west corner of each cell."""
         across, along = self.edges
         return np.column_stack([np.tile(across[:-1], self.rows), np.repeat(along[:-1], self.columns)])
+
+    def rectangles(self) -> Floats:
+        """Return west, south, east and north of each cell."""
+        across, along = self.edges
+        west, east = np.tile(across[:-1], self.rows), np.tile(across[1:], self.rows)
+        south, north = np.repeat(along[:-1], self.columns), np.repeat(along[1:], self.columns)
+        return np.column_stack([west, south, east, north])
+
+    def polygons(self, which: NDArray[np.int64]) -> NDArray[Any]:
+        """Return these cells as polygons."""
+        polygons: NDArray[Any] = shapely.box(*self.rectangles()[which].T)
+        return polygons
 
     def boxes(self) -> NDArray[Any]:
         """Return each cell as a polygon."""

@@ -43,8 +43,8 @@ class PlainBox:
 class LandTest:
     """Land of any shape, with a raster that decides all points but those near a shore.
 
-    A shore is land; the east and north edges of the bounds are not, so that every point on land is in one cell
-    of any grid over them.
+    A shore is land; the east and north edges of the bounds are not, so that every point on land is in one
+    cell of any grid over them.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def _ranges(first: NDArray[np.int64], last: NDArray[np.int64]) -> tuple[NDArray[
     return owner, np.arange(len(owner)) - begins[owner] + first[owner]
 
 
-def _heights(starts: Floats, ends: Floats, left: Floats, right: Floats) -> tuple[Floats, Floats]:
+def _heights(starts: Floats, ends: Floats, left: Any, right: Any) -> tuple[Floats, Floats]:
     """Return the lowest and highest y of each segment between two values of x."""
     run, rise = (ends - starts).T
     slope = np.divide(rise, run, out=np.zeros_like(run), where=run > 0)

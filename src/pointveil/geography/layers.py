@@ -3,7 +3,7 @@
 import json
 import os
 import warnings
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,16 +98,12 @@ def check_shapes(geometries: NDArray[Any], kinds: Collection[str], name: str) ->
         raise InputError(f"{name} holds {', '.join(wrong)}; it should hold {' or '.join(kinds)} only.")
     vertices = int(shapely.get_num_coordinates(geometries).sum())
     if vertices > MOST_VERTICES:
-        raise InputError(
-            f"{name} has {vertices:,} vertices, more than {MOST_VERTICES:,}. Cut or simplify it."
-        )
+        raise InputError(f"{name} has {vertices:,} vertices, more than {MOST_VERTICES:,}. Cut or simplify it.")
     coordinates = shapely.get_coordinates(geometries)
     if not np.isfinite(coordinates).all():
         raise InputError(f"{name} has coordinates that are not finite numbers. Repair it and try again.")
     if coordinates.size and np.abs(coordinates).max() > FARTHEST:
-        raise InputError(
-            f"{name} has coordinates beyond {FARTHEST:g}, where no place is. Repair it and try again."
-        )
+        raise InputError(f"{name} has coordinates beyond {FARTHEST:g}, where no place is. Repair it and try again.")
 
 
 def local_file(path: str | os.PathLike[str]) -> Path:
@@ -149,7 +145,7 @@ def _is_geopackage(head: bytes) -> bool:
 
 JSON_SUFFIXES = (".geojson", ".json")
 PARQUET_SUFFIXES = (".parquet", ".geoparquet")
-STARTS = {
+STARTS: dict[str, Callable[[bytes], bool]] = {
     ".geojson": _is_json,
     ".json": _is_json,
     ".gpkg": _is_geopackage,
@@ -193,9 +189,7 @@ def _choose_layer(file: Path, kinds: Collection[str], layer: str | None) -> str:
     return candidates[0]
 
 
-def _read_parquet(
-    file: Path, kinds: Collection[str], layer: str | None
-) -> tuple[NDArray[Any], pa.Table, Any]:
+def _read_parquet(file: Path, kinds: Collection[str], layer: str | None) -> tuple[NDArray[Any], pa.Table, Any]:
     del kinds, layer  # a Parquet file is one layer
     try:
         table = pq.read_table(file, partitioning=None)

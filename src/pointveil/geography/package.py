@@ -15,6 +15,7 @@ import shapely
 
 from pointveil.errors import InputError
 from pointveil.geography.layers import LINES, POLYGONS, Layer, check_shapes, gdal_name, local_file, read_layer
+from pointveil.geography.roads import plain_attributes
 
 VERSION = "1"
 VERSION_KEY, CRS_KEY = "POINTVEIL_WORLD", "POINTVEIL_CRS"
@@ -77,9 +78,7 @@ def _crs(file: Path) -> str:
     except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError):
         about = {}
     if about.get(VERSION_KEY) != VERSION:
-        raise InputError(
-            f"{file.name} is not a world that this Pointveil wrote. Make one with: pointveil world"
-        )
+        raise InputError(f"{file.name} is not a world that this Pointveil wrote. Make one with: pointveil world")
     return str(about[CRS_KEY])
 
 
@@ -92,9 +91,7 @@ def _area(file: Path, name: str) -> Any:
 
 
 def _unchanged(layer: Layer) -> pa.Table:
-    """Return attributes as plain as they were written; a GeoPackage gives text back in its own way."""
-    from pointveil.geography.roads import plain_attributes
-
+    """Return attributes as plain as they were written; a reader may choose narrower types."""
     return plain_attributes(layer.attributes)
 
 
@@ -123,3 +120,14 @@ def _replacing(target: Path) -> Iterator[Path]:
         with draft.open("rb+") as stream:
             os.fsync(stream.fileno())
         draft.replace(target)
+        _settle(target.parent)
+
+
+def _settle(folder: Path) -> None:
+    """Make a renaming last through a power cut, where the system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -116,18 +116,13 @@ class Projection:
             West, south, east and north in the units of the CRS.
         """
         west, south, east, north = bounds
-        x, y = (
-            axis.ravel() for axis in np.meshgrid(np.linspace(west, east, 9), np.linspace(south, north, 9))
-        )
+        x, y = (axis.ravel() for axis in np.meshgrid(np.linspace(west, east, 9), np.linspace(south, north, 9)))
         first, second = np.triu_indices(x.size, 1)
         longitude, latitude = self._geographic(x, y)
-        if not (np.isfinite(longitude).all() and np.isfinite(latitude).all()):
+        geod = CRS(self.crs).get_geod()
+        if geod is None or not (np.isfinite(longitude).all() and np.isfinite(latitude).all()):
             return math.inf
-        geodesic = (
-            CRS(self.crs)
-            .get_geod()
-            .inv(longitude[first], latitude[first], longitude[second], latitude[second])[2]
-        )
+        geodesic = geod.inv(longitude[first], latitude[first], longitude[second], latitude[second])[2]
         planar = np.hypot(
             (x[second] - x[first]) * self.metres_per_unit[0],
             (y[second] - y[first]) * self.metres_per_unit[1],
@@ -141,12 +136,12 @@ class Projection:
         if self.is_geographic and (bounds[1] <= -90 or bounds[3] >= 90):
             raise InputError(
                 f"The boundary reaches latitude {bounds[1] if bounds[1] <= -90 else bounds[3]:g}. "
-                "Degrees do not work at a pole: give a polar CRS, such as EPSG:3995 (north) or EPSG:3031 (south)."
+                "Degrees do not work at a pole: give a polar CRS, such as EPSG:3995 or EPSG:3031."
             )
         if self.is_geographic and bounds[2] - bounds[0] >= 180:
             raise InputError(
-                f"The boundary is {bounds[2] - bounds[0]:g}° wide, half the globe or more. Give a smaller one; "
-                "to cross the antimeridian give a west that is larger than the east, such as 170,-20,-170,-10."
+                f"The boundary is {bounds[2] - bounds[0]:g}° wide, half the globe. Give a smaller one. "
+                "To cross the antimeridian, give a west larger than the east, such as 170,-20,-170,-10."
             )
         error = self.scale_error(bounds)
         if error > WORST_SCALE_ERROR:
@@ -194,9 +189,7 @@ def parse_crs(crs: object) -> CRS:
     if not (parsed.is_geographic or parsed.is_projected):
         raise InputError(f"{parsed.name} is neither a geographic nor a projected CRS. Give one that is.")
     if parsed.is_geographic and not math.isclose(_unit(parsed), math.pi / 180, rel_tol=1e-9):
-        raise InputError(
-            f"{parsed.name} does not count in degrees. Give a CRS in degrees or a projected one."
-        )
+        raise InputError(f"{parsed.name} does not count in degrees. Give a CRS in degrees or a projected one.")
     return parsed
 
 

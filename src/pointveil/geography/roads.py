@@ -26,7 +26,7 @@ class Roads:
     lines
         LineString and MultiLineString shapes in the world's CRS, with heights if they had any.
     attributes
-        One row per line; numbers as int64 or float64, booleans, and everything else as text. It has no columns if the
+        One row per line: numbers as int64 or float64, booleans, everything else as text. No columns if the
         lines came without attributes.
     projection
         The world's projection.
@@ -65,9 +65,7 @@ def plain_attributes(table: pa.Table) -> pa.Table:
 
 def hash_attributes(table: pa.Table) -> str:
     """Return a digest of the values of a plain table, whatever its chunks and buffers are."""
-    digest = hashlib.sha256(
-        json.dumps([table.column_names, [str(kind) for kind in table.schema.types]]).encode()
-    )
+    digest = hashlib.sha256(json.dumps([table.column_names, [str(kind) for kind in table.schema.types]]).encode())
     for column in table.itercolumns():
         there = pc.is_valid(column).to_numpy()
         digest.update(there.tobytes())
@@ -110,12 +108,12 @@ def _plain_text(column: Any) -> pa.Array:
 
 
 def _text(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False)
-    return (
-        text.removeprefix('"').removesuffix('"').replace("\0", "")
-        if not isinstance(value, str)
-        else (text.replace("\0", ""))
-    )
+    text = value if isinstance(value, str) else _written_out(value)
+    return text.replace("\0", "")  # where text ends, for GDAL
+
+
+def _written_out(value: Any) -> str:
+    return json.dumps(value, default=str, ensure_ascii=False) if isinstance(value, list | dict) else str(value)
 
 
 def _plain_names(names: list[str]) -> list[str]:

@@ -53,7 +53,7 @@ def unwrap_boundary(boundary: Shapes) -> Shapes:
         boundary = _shift(boundary, lambda longitude: longitude + np.where(longitude < 0, 360, 0))
         west = shapely.total_bounds(boundary)[0]
     turns = np.floor((west + 180) / 360) * 360
-    return _shift(boundary, lambda longitude: longitude - turns) if turns else boundary
+    return _turn(boundary, -turns) if turns else boundary
 
 
 def unwrap_box(bounds: Bounds) -> Bounds:
@@ -74,7 +74,7 @@ def unwrap_polygons(polygons: Shapes, middle: float) -> Shapes:
     jumps = np.array([_jumps(part) for part in parts], dtype=bool)
     lowest = middle - 180
     drawn_through = _shift(parts[jumps], lambda longitude: (longitude - lowest) % 360 + lowest)
-    copies = [_shift(parts[~jumps], lambda longitude, turn=turn: longitude + turn) for turn in (-360, 0, 360)]
+    copies = [_turn(parts[~jumps], degrees) for degrees in (-360, 0, 360)]
     return np.concatenate([drawn_through, *copies])
 
 
@@ -82,6 +82,10 @@ def _jumps(polygon: Any) -> bool:
     """Whether a ring goes more than half around the globe in one step, and not all around it."""
     steps = [np.abs(np.diff(shapely.get_coordinates(ring)[:, 0])) for ring in shapely.get_rings(polygon)]
     return any(bool(((step > 180) & (step < 360)).any()) for step in steps)
+
+
+def _turn(shapes: Shapes, degrees: float) -> Shapes:
+    return _shift(shapes, lambda longitude: longitude + degrees)
 
 
 def _shift(shapes: Shapes, move: Callable[[Floats], Floats]) -> Shapes:

@@ -87,7 +87,8 @@ class World:
             _polygons(land, "land", area, projection),
             _roads(roads, area, projection),
         )
-        return world._checked()
+        world.check()
+        return world
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "World":
@@ -97,7 +98,9 @@ class World:
         projection = Projection.over(area.bounds, crs_name(parse_crs(parts.crs)))
         projection.check(area.bounds)
         roads = None if parts.lines is None else Roads(parts.lines, parts.attributes, projection)
-        return cls(area, projection, parts.out_of_bounds, parts.given_land, roads)._checked()
+        world = cls(area, projection, parts.out_of_bounds, parts.given_land, roads)
+        world.check()
+        return world
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the world to one GeoPackage, whole or not at all."""
@@ -207,19 +210,17 @@ class World:
         moved = shapely.transform(shape, self.projection.to_metres)
         return moved if shapely.is_valid(moved) else shapes.join_polygons(np.array([moved]))
 
-    def _checked(self) -> "World":
+    def check(self) -> None:
+        """Refuse a world without land."""
         if self.boundary_m.area < LEAST_AREA:
-            raise InputError(
-                "The boundary has no area to speak of (less than a square metre). Give a larger one."
-            )
+            raise InputError("The boundary has no area to speak of (less than a square metre). Give a larger one.")
         if self.land_area < LEAST_AREA:
             raise InputError("No land is left inside the boundary: all of it is out of bounds.")
-        return self
 
 
 def _boundary(given: Any, crs: str) -> Any:
-    if isinstance(given, Sequence | np.ndarray) and not isinstance(given, str) and _is_numbers(given):
-        return _box(given, crs)
+    if _is_numbers(given):
+        return _box(list(given), crs)
     layer = _layer(given, "boundary", POLYGONS, crs)
     polygons = layer.geometries
     if parse_crs(crs).is_geographic and len(polygons):
@@ -231,26 +232,21 @@ def _boundary(given: Any, crs: str) -> Any:
 
 
 def _is_numbers(given: Any) -> bool:
-    return all(isinstance(value, int | float | np.number) for value in given)
+    many = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)
+    return many and all(isinstance(value, int | float | np.number) for value in given)
 
 
 def _box(given: Sequence[float], crs: str) -> Any:
     if len(given) != 4 or not all(math.isfinite(value) for value in given):
-        raise InputError(
-            f"The boundary should be four finite numbers, west, south, east, north; not {given}."
-        )
+        raise InputError(f"The boundary should be four finite numbers, west, south, east, north; not {given}.")
     west, south, east, north = (float(value) for value in given)
     geographic = parse_crs(crs).is_geographic
     if geographic and not (max(abs(west), abs(east)) <= 360 and max(abs(south), abs(north)) <= 90):
-        raise InputError(
-            f"The boundary {given} does not lie on the globe. Are x and y swapped, or is it not {crs}?"
-        )
+        raise InputError(f"The boundary {given} does not lie on the globe. Are x and y swapped, or is it not {crs}?")
     if geographic:
         west, south, east, north = shapes.unwrap_box((west, south, east, north))
     if not (west < east and south < north):
-        raise InputError(
-            f"The boundary {given} has no area: west must be less than east and south than north."
-        )
+        raise InputError(f"The boundary {given} has no area: west must be less than east and south than north.")
     return shapely.normalize(shapely.box(west, south, east, north))
 
 
@@ -258,10 +254,9 @@ def _layer(given: Any, name: str, kinds: Sequence[str], crs: str) -> Layer:
     """Return shapes from a file or from memory in the world's CRS, checked."""
     if isinstance(given, str | os.PathLike):
         given = read_layer(given, kinds=kinds)
-    if not isinstance(given, Layer):
-        given = Layer(shapes.as_shapes(given, name), pa.table({}), crs, name)
-    check_shapes(given.geometries, kinds, given.name)
-    layer = given.to_crs(crs)
+    layer = given if isinstance(given, Layer) else Layer(shapes.as_shapes(given, name), pa.table({}), crs, name)
+    check_shapes(layer.geometries, kinds, layer.name)
+    layer = layer.to_crs(crs)
     check_shapes(layer.geometries, kinds, layer.name)
     return layer
 
@@ -277,9 +272,7 @@ def _polygons(given: Any, name: str, boundary: Any, projection: Projection) -> A
         polygons = shapes.unwrap_polygons(polygons, projection.middle)
     area = shapes.clip(shapes.join_polygons(polygons), boundary.bounds)
     if area.is_empty:
-        raise InputError(
-            f"{layer.name} ({name}) does not overlap the boundary. Check its CRS, or leave it out if it lies elsewhere."
-        )
+        raise InputError(f"{layer.name} ({name}) does not overlap the boundary. Check its CRS, or leave it out.")
     return area
 
 
