@@ -1,3 +1,52 @@
 """Synthetic location data with a pure differential-privacy guarantee."""
 
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from pointveil.geography import World as World
+    from pointveil.methods import METHODS as METHODS
+    from pointveil.methods import Method as Method
+    from pointveil.partition import UniformGrid as UniformGrid
+    from pointveil.placement import Uniform as Uniform
+    from pointveil.survey import Survey as Survey
+    from pointveil.synthesis import draw as draw
+    from pointveil.synthesis import survey as survey
+    from pointveil.synthesis import synthesize as synthesize
+    from pointveil.synthetic import SyntheticPoints as SyntheticPoints
+    from pointveil.vault import Ledger as Ledger
+    from pointveil.vault import Statement as Statement
+    from pointveil.vault import Vault as Vault
+    from pointveil.verification import verify as verify
+
+_HOMES = {
+    "World": "geography",
+    "METHODS": "methods",
+    "Method": "methods",
+    "UniformGrid": "partition",
+    "Uniform": "placement",
+    "Survey": "survey",
+    "draw": "synthesis",
+    "survey": "synthesis",
+    "synthesize": "synthesis",
+    "SyntheticPoints": "synthetic",
+    "Ledger": "vault",
+    "Statement": "vault",
+    "Vault": "vault",
+    "verify": "verification",
+}
+__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 - names of strings
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first asked for: importing the package itself does no work."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'pointveil' has no attribute '{name}'")
+    from importlib import import_module
+
+    return getattr(import_module(f"pointveil.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

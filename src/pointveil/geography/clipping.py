@@ -103,9 +103,7 @@ def _pick_in_rectangles(
     return xy
 
 
-def _sort_rectangles(
-    rectangles: NDArray[np.float64], world: World
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _sort_rectangles(rectangles: NDArray[np.float64], world: World) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which rectangles are wholly land, and which are wholly land or wholly water."""
     plain = shapely.equals(world.land, shapely.box(*world.bounds))
     if plain:

@@ -1,0 +1,61 @@
+"""The command line: one command for each verb, one file for each command."""
+
+import importlib
+import os
+import sys
+
+import typer
+
+from pointveil.errors import BudgetError, InputError, MissingExtraError, VerificationError
+
+app = typer.Typer(
+    name="pointveil",
+    help="Turn a private file of people's locations into a synthetic one, with a differential-privacy guarantee.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,  # a traceback with values in it could show a real point
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+COMMANDS = ("demo", "world", "methods", "synthesize", "survey", "draw", "verify", "ledger")
+EXIT_CODES = ((BudgetError, 3), (VerificationError, 4), (InputError, 2), (MissingExtraError, 2))
+
+for _command in COMMANDS:
+    importlib.import_module(f"pointveil.cli.{_command}").add_to(app)
+
+
+@app.callback(invoke_without_command=True)
+def options(
+    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
+) -> None:
+    """Turn a private file of people's locations into a synthetic one, with a differential-privacy guarantee."""
+    if version:
+        import pointveil
+
+        typer.echo(f"pointveil {pointveil.__version__}")
+        raise typer.Exit
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line, and end with 0 (done), 2 (bad input), 3 (over budget), 4 (not verified) or 1 (a fault)."""
+    try:
+        app(arguments)
+    except tuple(kind for kind, _ in EXIT_CODES) as fault:
+        code = next(code for kind, code in EXIT_CODES if isinstance(fault, kind))
+        _stop(str(fault), code)
+    except (OSError, MemoryError) as fault:
+        _stop(f"{type(fault).__name__}: {getattr(fault, 'strerror', None) or 'not enough memory'}.", 1)
+    except Exception as fault:
+        if os.environ.get("POINTVEIL_DEBUG"):
+            raise
+        # The text of an unforeseen fault may quote a real point, so it is not shown.
+        _stop(
+            f"Something is wrong in Pointveil itself ({type(fault).__name__}). POINTVEIL_DEBUG=1 shows where.",
+            1,
+        )
+
+
+def _stop(message: str, code: int) -> None:
+    print(f"Error: {message}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,74 @@
+"""pointveil ledger: what has been spent on which dataset."""
+
+from typing import Annotated
+
+import typer
+
+from pointveil.cli.common import Json, LedgerFile, Quiet, print_json, tell
+from pointveil.errors import VerificationError
+
+commands = typer.Typer(no_args_is_help=True, help="What has been spent on which dataset, and what may be.")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(commands, name="ledger")
+
+
+@commands.command()
+def show(ledger: LedgerFile = None, json: Json = False) -> None:
+    """Show every dataset with its cap, what was spent, and what is left."""
+    from pointveil.vault import Ledger, default_ledger_path
+
+    accounts = Ledger(ledger or default_ledger_path()).accounts()
+    if json:
+        print_json(
+            [
+                {
+                    "dataset": account.name,
+                    "aliases": list(account.aliases),
+                    "cap": str(account.cap),
+                    "spent": str(account.spent),
+                    "left": str(account.left),
+                    "releases": account.charges,
+                }
+                for account in accounts
+            ]
+        )
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("dataset", "also known as", "cap", "spent", "left", "releases")
+    for account in accounts:
+        amounts = (f"{float(amount):g}" for amount in (account.cap, account.spent, account.left))
+        table.add_row(account.name, ", ".join(account.aliases), *amounts, str(account.charges))
+    Console().print(table)
+
+
+@commands.command()
+def cap(
+    dataset: Annotated[str, typer.Argument(help="The dataset's name.")],
+    epsilon: Annotated[str, typer.Argument(help="What may be spent on it in all.")],
+    ledger: LedgerFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Set what may be spent on a dataset in all; 10 unless set."""
+    from pointveil.vault import Ledger, default_ledger_path
+
+    account = Ledger(ledger or default_ledger_path()).set_cap(dataset, epsilon)
+    tell(
+        f"{account.name}: cap {float(account.cap):g}, spent {float(account.spent):g}, left {float(account.left):g}.",
+        quiet=quiet,
+    )
+
+
+@commands.command()
+def verify(ledger: LedgerFile = None, quiet: Quiet = False) -> None:
+    """Check the ledger's chain of hashes and its sums."""
+    from pointveil.vault import Ledger, default_ledger_path
+
+    problems = Ledger(ledger or default_ledger_path()).verify()
+    if problems:
+        raise VerificationError("The ledger was tampered with: " + " ".join(problems))
+    tell("The ledger is whole: its chain and its sums are right.", quiet=quiet)

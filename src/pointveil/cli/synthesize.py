@@ -1,0 +1,93 @@
+"""pointveil synthesize: from a private file to a synthetic one."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pointveil.cli.common import (
+    Columns,
+    Crs,
+    Dataset,
+    Epsilon,
+    Json,
+    LedgerFile,
+    MaxPoints,
+    Noise,
+    Person,
+    Quiet,
+    Split,
+    WorldFile,
+    print_json,
+    stage,
+    tell,
+)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(synthesize)
+
+
+def synthesize(
+    points: Annotated[Path, typer.Argument(help="The private file of points.")],
+    output: Annotated[Path, typer.Argument(help="The synthetic file to write.")],
+    world: WorldFile,
+    epsilon: Epsilon,
+    method: Annotated[str | None, typer.Option("--method", "-m", help="See 'pointveil methods'.")] = None,
+    person: Person = None,
+    max_points: MaxPoints = None,
+    columns: Columns = None,
+    crs: Crs = None,
+    count: Annotated[int | None, typer.Option("--count", help="How many points to draw, if not as many.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of the drawing; the noise has none.")] = None,
+    split: Split = None,
+    ledger: LedgerFile = None,
+    dataset: Dataset = None,
+    request: Annotated[
+        str | None,
+        typer.Option("--request", help="A name for this request: repeated, it gives the same release."),
+    ] = None,
+    noise: Noise = "exact",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Make a synthetic file in the same format, with a statement beside it.
+
+    The whole epsilon is charged to the ledger, durably, before any question is asked of the data.
+
+    pointveil synthesize trips.parquet synthetic.parquet --world porto.gpkg --epsilon 1
+    """
+    from pointveil.cli.release import Request, answer, check_output
+    from pointveil.formats import format_of
+    from pointveil.methods import DEFAULT_METHOD
+    from pointveil.synthesis import draw
+
+    check_output(output, points)
+    format_of(output)
+    asked = Request(
+        points, world, epsilon, method or DEFAULT_METHOD, split, columns, crs, person, max_points, noise,
+        ledger, dataset, request, quiet,
+    )  # fmt: skip
+    answered = answer(asked, seed=seed)
+    with stage("Drawing points", quiet=quiet):
+        synthetic = draw(answered.survey, count=count, seed=answered.seed)
+    with stage("Writing", quiet=quiet):
+        statement = synthetic.write(output)
+    answered.finish({"file": output.name, "rows": len(synthetic)}, keep=request is not None)
+    if json:
+        print_json(
+            {
+                "output": str(output),
+                "rows": len(synthetic),
+                "statement": statement.model_dump(mode="json", by_alias=True),
+            }
+        )
+        return
+    if not len(synthetic):
+        tell(
+            "Warning: there seem to be no points on the land of this world. Are columns and CRS right?",
+            quiet=quiet,
+        )
+    tell(f"Wrote {len(synthetic):,} synthetic points to {output}, and the statement beside it.", quiet=quiet)
+    tell(str(statement), quiet=quiet)

@@ -1,0 +1,54 @@
+"""pointveil world: gather public knowledge into one file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pointveil.cli.common import Json, Quiet, parse_bounds, print_json, tell
+from pointveil.errors import InputError
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(world)
+
+
+def world(
+    output: Annotated[Path, typer.Argument(help="The GeoPackage to write.")],
+    bounds: Annotated[str | None, typer.Option("--bounds", help="The boundary as west,south,east,north.")] = None,
+    boundary: Annotated[Path | None, typer.Option("--boundary", help="The boundary as a polygon file.")] = None,
+    water: Annotated[Path | None, typer.Option("--water", help="Polygons where nobody is.")] = None,
+    land: Annotated[Path | None, typer.Option("--land", help="Polygons outside of which nobody is.")] = None,
+    roads: Annotated[Path | None, typer.Option("--roads", help="Lines of streets.")] = None,
+    crs: Annotated[
+        str, typer.Option("--crs", help="The coordinate system of the bounds and of the world.")
+    ] = "EPSG:4326",
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Make a world from public files: a boundary that you choose, water, land and roads.
+
+    The boundary must not be taken from the private data. Layers may be GeoJSON, GeoPackage, Shapefile, FlatGeobuf or
+    GeoParquet, in any coordinate system.
+
+    pointveil world porto.gpkg --bounds=-8.635,41.123,-8.576,41.168 --roads roads.parquet --water water.geojson
+    """
+    from pointveil.geography import World
+
+    if (bounds is None) == (boundary is None):
+        raise InputError("Give the boundary either as --bounds W,S,E,N or as --boundary FILE.")
+    made = World.make(
+        parse_bounds(bounds) if bounds is not None else boundary,
+        crs=crs,
+        out_of_bounds=water,
+        land=land,
+        roads=roads,
+    )
+    made.write(output)
+    facts = made.describe()
+    if json:
+        print_json(facts)
+    for name, value in facts.items():
+        tell(f"  {name.replace('_', ' ')}: {value}", quiet=quiet or json)
+    tell(f"Wrote {output}.", quiet=quiet or json)

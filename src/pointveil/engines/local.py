@@ -1,0 +1,123 @@
+"""Exact sums over a file or frame on this machine, batch by batch."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.engines.at_most import AtMost
+from pointveil.formats import Batch, PointSource
+
+Points = NDArray[np.float64]
+Clean = Callable[[Points], tuple[Points, NDArray[np.bool_]]]
+KEEP_AT_MOST = 2**24
+"""Points that are kept in memory; a larger file is read again for every question."""
+
+
+@dataclass
+class LocalEngine:
+    """Reads the points, cleans them one by one, bounds them per person, and sums over them.
+
+    Parameters
+    ----------
+    source
+        Where the records come from; may be read many times.
+    clean
+        Turns coordinates into metres and says which are good, each by itself.
+    at_most
+        How many points of one person are kept, if persons are protected.
+    """
+
+    source: PointSource
+    clean: Clean
+    at_most: AtMost | None = None
+    _kept: list[Points] | None = field(default=None, repr=False)
+    _digest: bytes | None = field(default=None, repr=False)
+
+    def sum(self, tally: Callable[[Points], NDArray[np.int64]], size: int) -> NDArray[np.int64]:
+        """Return the sum of `tally` over all batches of points."""
+        total = np.zeros(size, dtype=np.int64)
+        for xy in self.points():
+            total += tally(xy)
+        return total
+
+    def points(self) -> Iterator[Points]:
+        """Yield the clean, bounded points in batches, from memory if they fit."""
+        self._prepare()
+        yield from self._read() if self._kept is None else self._kept
+
+    def digest(self) -> bytes:
+        """Return a fingerprint of the coordinates that ignores their order and the file's format."""
+        self._prepare()
+        assert self._digest is not None  # noqa: S101 - set by _prepare
+        return self._digest
+
+    def forget(self) -> None:
+        """Drop the points from memory."""
+        self._kept = None
+
+    def _prepare(self) -> None:
+        """Read everything once: to choose each person's points, and to keep all points that fit."""
+        if self._digest is not None:
+            return
+        if self.at_most is not None:
+            for batch, first in self._batches():
+                person, ticket, _ = self._tickets(batch, first)
+                self.at_most.observe(person, ticket)
+            self.at_most.finish()
+        sums = np.zeros(3, dtype=np.uint64)
+        kept: list[Points] | None = []
+        held = 0
+        for xy in self._read(sums):
+            held += len(xy)
+            if held > KEEP_AT_MOST:
+                kept = None
+            if kept is not None:
+                kept.append(xy)
+        self._kept = kept
+        self._digest = hashlib.sha256(sums.tobytes()).digest()
+
+    def _batches(self) -> Iterator[tuple[Batch, int]]:
+        first = 0
+        for batch in self.source.batches():
+            yield batch, first
+            first += len(batch.coordinates)
+
+    def _read(self, sums: NDArray[np.uint64] | None = None) -> Iterator[Points]:
+        for batch, first in self._batches():
+            if sums is not None:
+                sums += fingerprint(batch.coordinates)
+            if self.at_most is None:
+                xy, good = self.clean(batch.coordinates)
+                yield xy[good]
+            else:
+                person, ticket, xy = self._tickets(batch, first)
+                yield xy[self.at_most.keeps(person, ticket)]
+
+    def _tickets(self, batch: Batch, first: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Points]:
+        """Return person, ticket and place of every good record that names a person."""
+        assert self.at_most is not None  # noqa: S101 - only asked where persons are protected
+        xy, good = self.clean(batch.coordinates)
+        person, named = self.at_most.persons(batch.person)
+        good = good & named
+        return person[good], self.at_most.tickets(first, len(xy))[good], xy[good]
+
+
+def fingerprint(coordinates: Points) -> NDArray[np.uint64]:
+    """Return sums of mixed coordinates: equal for any order of the same records.
+
+    The sums wrap around; they are a fingerprint for the owner's own ledger, and never leave it.
+    """
+    with np.errstate(invalid="ignore"):
+        lattice = np.rint(coordinates * 1e7).astype(np.int64).view(np.uint64)
+    mixed = _mix(lattice[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ _mix(lattice[:, 1]))
+    return np.array([len(mixed), mixed.sum(dtype=np.uint64), _mix(mixed).sum(dtype=np.uint64)], dtype=np.uint64)
+
+
+def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return each 64-bit word scrambled (a bijection: no two words give the same)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

@@ -1,0 +1,4 @@
+"""What noisy counts most likely mean: pure post-processing, no private data in here."""
+
+from pointveil.estimate.projection import project_to_total as project_to_total
+from pointveil.estimate.rounding import round_to_total as round_to_total

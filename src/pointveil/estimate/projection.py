@@ -1,0 +1,18 @@
+"""Make noisy counts non-negative without adding people."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def project_to_total(counts: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+    """Return the non-negative numbers nearest to `counts` that add up to `total`.
+
+    The same amount is taken from every count, and what would fall below zero stops there. Clipping at zero instead
+    would keep all the upward noise and none of the downward, and so invent people.
+    """
+    if total <= 0 or not len(counts):
+        return np.zeros(len(counts))
+    ordered = np.sort(counts)[::-1].astype(np.float64)
+    excess = (np.cumsum(ordered) - total) / np.arange(1, len(ordered) + 1)
+    taken = excess[np.flatnonzero(ordered > excess)[-1]]
+    return np.asarray(np.maximum(counts - taken, 0.0), dtype=np.float64)

@@ -1,0 +1,139 @@
+"""Every method as one table, with its budget split."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Any
+
+from pointveil.errors import InputError
+from pointveil.partition import Budget, Partitioner, UniformGrid
+from pointveil.placement import Placement, Uniform
+from pointveil.vault import Share
+
+TOTAL_SHARE = Fraction(1, 100)
+"""What asking for the total costs, of the whole, when a split does not say."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """Where and how points are made, and what part of epsilon goes into which question.
+
+    Parameters
+    ----------
+    partitioner
+        Divides the world and counts each region.
+    placement
+        Places points within a region.
+    split
+        The part of epsilon for each purpose, as numbers or texts such as "1/2". They must add up to one; the part
+        for "total" may be left out, and is then 1/100, taken before the others.
+    name
+        As in the table of methods.
+    when
+        When to use it, in a sentence.
+    """
+
+    partitioner: Partitioner
+    placement: Placement
+    split: Mapping[str, Any]
+    name: str = "custom"
+    when: str = ""
+
+    @property
+    def purposes(self) -> tuple[str, ...]:
+        """What epsilon is spent on, in order."""
+        return (*self.partitioner.spends, *self.placement.spends)
+
+    def shares(self) -> dict[str, Fraction]:
+        """Return the part of the whole for each purpose; the parts add up to exactly one."""
+        parts = {purpose: _exact_part(purpose, part) for purpose, part in self.split.items()}
+        if "total" in self.purposes and "total" not in parts:
+            parts = {"total": TOTAL_SHARE, **{name: part * (1 - TOTAL_SHARE) for name, part in parts.items()}}
+        if set(parts) != set(self.purposes):
+            raise InputError(
+                f"The split of '{self.name}' must name {', '.join(self.purposes)}; it names {', '.join(parts)}."
+            )
+        if sum(parts.values()) != 1:
+            raise InputError(f"The split of '{self.name}' must add up to 1, not {sum(parts.values())}.")
+        return {purpose: parts[purpose] for purpose in self.purposes}
+
+    def budget(self, epsilon: Fraction) -> Budget:
+        """Return what may be spent on each purpose; in all exactly `epsilon`."""
+        return {purpose: Share(purpose, part * epsilon) for purpose, part in self.shares().items()}
+
+    def with_split(self, split: Mapping[str, Any]) -> Method:
+        """Return the same method with another split."""
+        changed = dataclasses.replace(self, split=MappingProxyType(dict(split)))
+        changed.shares()
+        return changed
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All that is needed to make the method again, as plain values."""
+        return {"partitioner": _describe(self.partitioner), "placement": _describe(self.placement)}
+
+    @property
+    def post_processing(self) -> tuple[str, ...]:
+        """What is done to the noisy answers, in words."""
+        return (*self.partitioner.post_processing, *self.placement.post_processing)
+
+    @classmethod
+    def restore(cls, name: str, parameters: Mapping[str, Any], split: Mapping[str, Any]) -> Method:
+        """Return the method that was described."""
+        partitioner = _restore(PARTITIONERS, parameters["partitioner"])
+        placement = _restore(PLACEMENTS, parameters["placement"])
+        return cls(partitioner, placement, split, name)
+
+
+def find_method(method: str | Method) -> Method:
+    """Return the method with this name, or the method itself."""
+    if isinstance(method, Method):
+        return method
+    if method not in METHODS:
+        raise InputError(f"There is no method '{method}'. There are: {', '.join(METHODS)}.")
+    return METHODS[method]
+
+
+def _exact_part(purpose: str, part: object) -> Fraction:
+    try:
+        exact = Fraction(repr(part)) if isinstance(part, float) else Fraction(str(part))
+    except (ValueError, ZeroDivisionError):
+        raise InputError(f"The part for '{purpose}' must be a number such as 0.5 or 1/2, not {part!r}.") from None
+    if not 0 < exact <= 1:
+        raise InputError(f"The part for '{purpose}' must be more than 0 and at most 1, not {part}.")
+    return exact
+
+
+def _describe(part: Any) -> dict[str, Any]:
+    return {"type": type(part).__name__, **dataclasses.asdict(part)}
+
+
+def _restore(table: Mapping[str, Any], description: Mapping[str, Any]) -> Any:
+    values = dict(description)
+    kind = values.pop("type", None)
+    if kind not in table:
+        raise InputError(f"This version does not know '{kind}'; it knows {', '.join(table)}.")
+    return table[kind](**values)
+
+
+def _table(*rows: Method) -> Mapping[str, Method]:
+    return MappingProxyType({row.name: row for row in rows})
+
+
+PARTITIONERS = {kind.__name__: kind for kind in (UniformGrid,)}
+PLACEMENTS = {kind.__name__: kind for kind in (Uniform,)}
+
+METHODS = _table(
+    Method(
+        UniformGrid(),
+        Uniform(),
+        {"total": "1/100", "count": "99/100"},
+        "ugrid-uni",
+        "The simplest: equal cells, even placement. A baseline, and quick to explain.",
+    ),
+)
+DEFAULT_METHOD = "ugrid-uni"

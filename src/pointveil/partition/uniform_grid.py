@@ -1,0 +1,31 @@
+"""Divide the world into equal cells (the paper's UGrid)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pointveil.geography import Grid, World
+from pointveil.partition.base import Budget, Counted, ask_total, grid_side, settle
+from pointveil.vault import Respondent
+
+
+@dataclass(frozen=True)
+class UniformGrid:
+    """A grid of equal cells, as fine as the noisy total allows.
+
+    Parameters
+    ----------
+    granularity
+        How many points a cell should have for each unit of noise (10 in the paper).
+    """
+
+    granularity: float = 10.0
+    spends: ClassVar[tuple[str, ...]] = ("total", "count")
+    post_processing: ClassVar[tuple[str, ...]] = ("counts made non-negative, with their total kept",)
+    needs_roads: ClassVar[bool] = False
+
+    def divide(self, vault: Respondent, world: World, budget: Budget) -> Counted:
+        """Ask how many there are, lay a grid to fit, and count its cells."""
+        total = ask_total(vault, budget["total"])
+        side = grid_side(total, budget["count"].epsilon / vault.points_per_unit, self.granularity)
+        grid = Grid(world.bounds, side, side)
+        return settle(grid, vault.count(grid, budget["count"]), world)

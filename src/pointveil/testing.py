@@ -1,0 +1,77 @@
+"""A vault that holds no points: answers from a script, so that methods can be tested without data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.formats import Layout
+from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Share, Sites, Statement
+
+if TYPE_CHECKING:
+    from pointveil.geography import World
+
+
+@dataclass
+class ScriptedVault:
+    """Answers every count from a script, and every scatter evenly.
+
+    Parameters
+    ----------
+    world
+        The public world.
+    everywhere
+        The count of every cell; or
+    script
+        a function from cells and share to counts.
+    epsilon
+        What may be spent; what is asked beyond it is refused.
+    """
+
+    world: World
+    everywhere: int = 10
+    script: Callable[[Cells, Share], NDArray[np.int64]] | None = None
+    epsilon: Fraction = Fraction(1)
+    points_per_unit: int = 1
+    asked: list[Share] = field(default_factory=list)
+    layout: Layout = field(default_factory=lambda: Layout("csv", x="lon", y="lat"))
+    rehearsal: bool = True
+
+    @property
+    def left(self) -> Fraction:
+        """What may still be spent."""
+        return self.epsilon - sum((share.epsilon for share in self.asked), Fraction(0))
+
+    def count(self, cells: Cells, share: Share) -> NoisyCounts:
+        """Answer from the script."""
+        self._spend(share)
+        values = np.full(len(cells), self.everywhere) if self.script is None else self.script(cells, share)
+        return NoisyCounts(np.asarray(values, dtype=np.int64), share.purpose, share.epsilon, self.points_per_unit)
+
+    def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
+        """Answer with the sites of each region in turn."""
+        del max_uses
+        self._spend(share)
+        counts = regions.site_counts()
+        wanted = np.where(counts > 0, np.maximum(wanted, 0), 0)
+        region = np.repeat(np.arange(len(wanted)), wanted)
+        first = np.repeat(np.cumsum(wanted) - wanted, wanted)
+        site = (np.arange(len(region)) - first) % np.maximum(counts[region], 1)
+        return NoisyPoints(region, site, share.purpose, share.epsilon, self.points_per_unit)
+
+    @property
+    def statement(self) -> Statement:
+        """A statement about nothing: there were no real points."""
+        from pointveil.vault import scripted_statement
+
+        return scripted_statement(self.world, self.asked, self.points_per_unit)
+
+    def _spend(self, share: Share) -> None:
+        if share.epsilon > self.left:
+            raise ValueError(f"'{share.purpose}' asks for more than is left")
+        self.asked.append(share)

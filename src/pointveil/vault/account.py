@@ -1,0 +1,76 @@
+"""The exact account of one vault's epsilon, in memory."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from pointveil.errors import BudgetError, InputError
+
+MOST_EPSILON = 100
+
+
+@dataclass(frozen=True)
+class Spend:
+    """One question that was paid for.
+
+    Parameters
+    ----------
+    purpose, epsilon
+        What it was for, and what it cost.
+    question
+        "count" or "scatter".
+    cells
+        How many cells or regions it asked about: a public or noisy fact.
+    """
+
+    purpose: str
+    epsilon: Fraction
+    question: str
+    cells: int
+
+
+@dataclass
+class Account:
+    """What may be spent, and what has been; refuses to overspend and never refunds."""
+
+    epsilon: Fraction
+    spends: list[Spend] = field(default_factory=list)
+    closed: bool = False
+
+    @property
+    def spent(self) -> Fraction:
+        """The sum of all that was paid."""
+        return sum((spend.epsilon for spend in self.spends), Fraction(0))
+
+    @property
+    def left(self) -> Fraction:
+        """What may still be spent."""
+        return self.epsilon - self.spent
+
+    def close(self) -> None:
+        """Let nothing more be spent."""
+        self.closed = True
+
+    def spend(self, spend: Spend) -> None:
+        """Write the price down, or raise before anything is asked."""
+        if self.closed:
+            raise BudgetError("This vault is closed: no question can be asked any more.")
+        if spend.epsilon > self.left:
+            raise BudgetError(
+                f"The question '{spend.purpose}' costs epsilon {spend.epsilon}, but only {self.left} of "
+                f"{self.epsilon} is left in this vault."
+            )
+        self.spends.append(spend)
+
+
+def exact_epsilon(value: object) -> Fraction:
+    """Return epsilon as an exact fraction, from a number or a text such as "0.5" or "1/3".
+
+    A float stands for the shortest decimal that prints the same, so 0.1 means one tenth.
+    """
+    try:
+        epsilon = Fraction(repr(value)) if isinstance(value, float) else Fraction(str(value).strip())
+    except (ValueError, ZeroDivisionError):
+        raise InputError(f"epsilon must be a number such as 1, 0.5 or 1/3, not {value!r}.") from None
+    if not Fraction(1, 10**6) <= epsilon <= MOST_EPSILON:
+        raise InputError(f"epsilon must lie between 0.000001 and {MOST_EPSILON}, not {value!r}.")
+    return epsilon

@@ -1,0 +1,40 @@
+"""Who is protected: one point, or one person with at most k points."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Protection:
+    """The unit whose presence or absence must not be told.
+
+    Parameters
+    ----------
+    points
+        How many points the unit may have: every noise is that much wider.
+    person
+        The column that says whose point it is; without it the unit is a single point.
+    """
+
+    points: int = 1
+    person: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.points < 1:
+            raise ValueError(f"max_points must be at least 1, not {self.points}.")
+
+    @property
+    def unit(self) -> str:
+        """The protected unit, in words."""
+        if self.person is None:
+            return "one point"
+        return f"any one person with all their points (at most {self.points} of them are used)"
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """What this unit does not protect, in words."""
+        if self.person is not None:
+            return ("Groups of people: k people together are protected with k times epsilon.",)
+        return (
+            "A person with several points: k points together are protected only with k times epsilon.",
+            "People as such: give a person column to protect a person with all their points.",
+        )

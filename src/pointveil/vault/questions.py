@@ -1,0 +1,86 @@
+"""What may be asked of a vault, and what a question must look like."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.vault.releases import NoisyCounts, NoisyPoints
+
+
+@dataclass(frozen=True)
+class Share:
+    """A part of the budget, set aside for one purpose.
+
+    Parameters
+    ----------
+    purpose
+        A word a person can read, such as "count" or "total".
+    epsilon
+        What the question may cost, exactly.
+    """
+
+    purpose: str
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.epsilon, Fraction) or self.epsilon <= 0:
+            raise ValueError(f"The share for '{self.purpose}' must be a positive Fraction, not {self.epsilon!r}.")
+
+
+class Cells(Protocol):
+    """Public cells that say, for each point by itself, which one holds it.
+
+    `locate` must look at each row alone: the cell of one point may not depend on any other point.
+    """
+
+    def __len__(self) -> int: ...
+
+    def locate(self, xy: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the number of the one cell that holds each point, or -1 for nowhere."""
+        ...
+
+
+class Sites(Protocol):
+    """Public regions, each with numbered sites in which points may be scattered.
+
+    Neighbouring numbers within a region should be neighbouring places: the blur works on numbers.
+    """
+
+    def site_counts(self) -> NDArray[np.int64]:
+        """Return how many sites each region has; none for a region wholly in water."""
+        ...
+
+    def locate_sites(self, xy: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the region of each point (-1 for nowhere) and the number of its site there."""
+        ...
+
+
+class Respondent(Protocol):
+    """Something that answers the two questions: a vault, or a recording of one."""
+
+    @property
+    def points_per_unit(self) -> int:
+        """How many points the protected unit may have (1 for "one point")."""
+        ...
+
+    def count(self, cells: Cells, share: Share) -> NoisyCounts:
+        """Answer with noise how many points are in each of these cells."""
+        ...
+
+    def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
+        """Answer roughly where in each region the points are."""
+        ...
+
+
+class Everywhere:
+    """The one cell that holds every point, to ask how many there are."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def locate(self, xy: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return cell 0 for every point."""
+        return np.zeros(len(xy), dtype=np.int64)

@@ -1,0 +1,76 @@
+"""A vault for tests and experiments: repeatable noise, and exact answers for comparison. Not private."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.engines import LocalEngine
+from pointveil.errors import InputError
+from pointveil.formats import open_points
+from pointveil.geography import World
+from pointveil.vault.account import Account, exact_epsilon
+from pointveil.vault.noise import SeededWords
+from pointveil.vault.protection import Protection
+from pointveil.vault.questions import Cells
+from pointveil.vault.vault import Vault, make_engine, tally_cells
+
+
+class Rehearsal(Vault):
+    """Answers as a vault would, with noise from a seed; its statement says "rehearsal: not private".
+
+    Only here can exact answers be had, so that published methods which are not private can be compared.
+    """
+
+    __slots__ = ("__engine",)
+
+    def __init__(
+        self,
+        engine: LocalEngine,
+        world: World,
+        account: Account,
+        protection: Protection,
+        *,
+        noise: str,
+        words: Callable[[int], NDArray[np.uint64]],
+    ) -> None:
+        super().__init__(engine, world, account, protection, noise=noise, words=words)
+        self.__engine = engine
+
+    @classmethod
+    def make(
+        cls,
+        source: Any,
+        world: World,
+        *,
+        epsilon: object,
+        seed: int,
+        columns: tuple[str, str] | None = None,
+        crs: str | None = None,
+        person: str | None = None,
+        max_points: int = 8,
+        ledger: None = None,
+    ) -> Rehearsal:
+        """Open a rehearsal; `Vault.rehearse` says it all."""
+        if ledger is not None:
+            raise InputError("A rehearsal is not private: it is refused by the ledger.")
+        protection = Protection() if person is None else Protection(max_points, person)
+        points = open_points(source, columns=columns, crs=crs, person=person)
+        engine = make_engine(points, world, protection)
+        return cls(engine, world, Account(exact_epsilon(epsilon)), protection, noise="exact", words=SeededWords(seed))
+
+    @property
+    def rehearsal(self) -> bool:
+        """It is."""
+        return True
+
+    def exact_count(self, cells: Cells) -> NDArray[np.int64]:
+        """Return the true number of points in each cell. Not private."""
+        return self.__engine.sum(lambda xy: tally_cells(cells, xy, len(cells)), len(cells))
+
+    def exact_points(self) -> NDArray[np.float64]:
+        """Return the real points, in metres. Not private."""
+        return np.concatenate([np.zeros((0, 2)), *self.__engine.points()])

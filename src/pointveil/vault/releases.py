@@ -1,0 +1,66 @@
+"""The two kinds of value that may leave the vault."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class NoisyCounts:
+    """How many points are in each cell, with noise that has been paid for.
+
+    Parameters
+    ----------
+    values
+        One integer a cell; may be negative.
+    purpose
+        What the question was for.
+    epsilon
+        What it cost.
+    points_per_unit
+        How many points the protected unit may have: the noise is that much wider.
+    """
+
+    values: NDArray[np.int64]
+    purpose: str
+    epsilon: Fraction
+    points_per_unit: int = 1
+
+    @property
+    def variance(self) -> float:
+        """The variance of the noise in one count."""
+        return laplace_variance(self.noise_epsilon)
+
+    @property
+    def noise_epsilon(self) -> Fraction:
+        """The epsilon of the noise itself: the cost, over the points a unit may have."""
+        return self.epsilon / self.points_per_unit
+
+
+@dataclass(frozen=True)
+class NoisyPoints:
+    """Blurred points, each on a public site of a region, paid for and shuffled.
+
+    Parameters
+    ----------
+    region
+        The number of the region of each point.
+    site
+        The number of its site within that region.
+    purpose, epsilon, points_per_unit
+        As for counts.
+    """
+
+    region: NDArray[np.int64]
+    site: NDArray[np.int64]
+    purpose: str
+    epsilon: Fraction
+    points_per_unit: int = 1
+
+
+def laplace_variance(epsilon: Fraction | float) -> float:
+    """Return the variance of the discrete Laplace law with ratio exp(-epsilon)."""
+    return 1 / (2 * math.sinh(min(float(epsilon), 700.0) / 2) ** 2)

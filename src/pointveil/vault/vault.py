@@ -1,0 +1,282 @@
+"""The vault: holds the real points, answers two questions, and pays before it answers."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.engines import AtMost, LocalEngine
+from pointveil.errors import InputError
+from pointveil.formats import Layout, PointSource, open_points
+from pointveil.geography import World
+from pointveil.vault.account import Account, Spend, exact_epsilon
+from pointveil.vault.cleaning import cleaner
+from pointveil.vault.kernel import scatter_tokens
+from pointveil.vault.ledger import Ledger
+from pointveil.vault.ledger_entries import Charge
+from pointveil.vault.noise import NOISES, secure_words
+from pointveil.vault.protection import Protection
+from pointveil.vault.questions import Cells, Share, Sites
+from pointveil.vault.releases import NoisyCounts, NoisyPoints
+from pointveil.vault.statement import Statement
+from pointveil.vault.wording import describe
+
+if TYPE_CHECKING:
+    from pointveil.vault.rehearsal import Rehearsal
+
+MOST_CELLS = 50_000_000
+Answer = TypeVar("Answer")
+
+
+class Vault:
+    """The only thing that holds real points.
+
+    It has no length, cannot be iterated, copied or pickled, and shows nothing but its budget.
+    Two questions may be asked, `count` and `scatter`. Each is charged first, then asked, then answered with noise.
+    """
+
+    __slots__ = (
+        "__account",
+        "__charge",
+        "__engine",
+        "__ledger",
+        "__noise",
+        "__protection",
+        "__release",
+        "__words",
+        "__world",
+    )
+    __iter__ = None
+
+    def __init__(
+        self,
+        engine: LocalEngine,
+        world: World,
+        account: Account,
+        protection: Protection,
+        *,
+        noise: str = "exact",
+        words: Callable[[int], NDArray[np.uint64]] = secure_words,
+        ledger: Callable[[bytes], Charge] | None = None,
+    ) -> None:
+        if noise not in NOISES:
+            raise InputError(f"noise must be one of {', '.join(NOISES)}, not {noise!r}.")
+        self.__engine, self.__world, self.__account, self.__protection = engine, world, account, protection
+        self.__noise, self.__words, self.__ledger = noise, words, ledger
+        self.__charge: Charge | None = None
+        self.__release = secrets.token_hex(16)
+
+    @classmethod
+    def open(
+        cls,
+        source: Any,
+        world: World,
+        *,
+        epsilon: object,
+        columns: tuple[str, str] | None = None,
+        crs: str | None = None,
+        person: str | None = None,
+        max_points: int = 8,
+        noise: str = "exact",
+        ledger: Ledger | None = None,
+        dataset: str | None = None,
+        request: str | None = None,
+        purpose: dict[str, str] | None = None,
+    ) -> Vault:
+        """Open a vault on a file or frame of private points.
+
+        Parameters
+        ----------
+        source
+            A path, an Arrow table, or a pandas, polars or geopandas frame.
+        world
+            The public boundary, water and roads. Points outside, or in water, are dropped without a word.
+        epsilon
+            What may be spent, in all: a number, a Fraction, or a text such as "1/3".
+        columns
+            The names of the columns with x (longitude) and y (latitude), if they cannot be guessed.
+        crs
+            The coordinate system of the points, if the file does not say: EPSG:4326 otherwise.
+        person, max_points
+            The column that says whose point it is, and how many points of one person are used.
+        noise
+            "exact" (our own sampler, proved in noise.md) or "opendp" (needs that extra).
+        ledger, dataset, request, purpose
+            Where the whole epsilon is charged, durably, before the first question is answered; under which name;
+            and what to write down with it.
+        """
+        spendable = exact_epsilon(epsilon)
+        protection = Protection() if person is None else Protection(max_points, person)
+        points = open_points(source, columns=columns, crs=crs, person=person)
+        engine = make_engine(points, world, protection)
+        pay: Callable[[bytes], Charge] | None = None
+        if ledger is not None:
+            book, name = ledger, dataset or _name_of(source)
+
+            def pay(content: bytes) -> Charge:
+                return book.charge(
+                    dataset=name, content=content, epsilon=spendable, purpose=purpose or {}, request=request
+                )
+
+        return cls(engine, world, Account(spendable), protection, noise=noise, ledger=pay)
+
+    @classmethod
+    def rehearse(cls, source: Any, world: World, *, epsilon: object, seed: int, **options: Any) -> Rehearsal:
+        """Open a rehearsal: the same answers with noise that can be repeated, stamped "not private".
+
+        For tests and experiments. A rehearsal takes no ledger, and its statement says what it is.
+        """
+        from pointveil.vault.rehearsal import Rehearsal
+
+        return Rehearsal.make(source, world, epsilon=epsilon, seed=seed, **options)
+
+    def count(self, cells: Cells, share: Share) -> NoisyCounts:
+        """Answer with noise how many points are in each of these cells.
+
+        Neighbours: add or remove one unit, which has at most k points (k = 1 without a person column). Each point
+        is in at most one cell, so the L1 sensitivity is k; integer Laplace noise with ratio exp(-epsilon / k)
+        makes the answer epsilon-DP (noise.md).
+        """
+        size = _checked_size(len(cells))
+        self._spend(Spend(share.purpose, share.epsilon, "count", size))
+        tally = ask(lambda: self.__engine.sum(lambda xy: tally_cells(cells, xy, size), size))
+        law = NOISES[self.__noise](share.epsilon / self.points_per_unit)
+        return NoisyCounts(tally + law.draw(size, self.__words), share.purpose, share.epsilon, self.points_per_unit)
+
+    def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
+        """Answer roughly where in each region the points are.
+
+        `wanted` points come back for each region, at most `max_uses` made from any one real point, each blurred
+        with epsilon / (k · max_uses) (kernel.md); `wanted` must itself be public or noisy.
+        """
+        counts = regions.site_counts()
+        size = _checked_size(len(counts))
+        if max_uses < 1 or len(wanted) != size:
+            raise ValueError("max_uses must be at least 1, and wanted must have one number for each region.")
+        self._spend(Spend(share.purpose, share.epsilon, "scatter", size))
+        region, site = ask(lambda: self._sites(regions, counts))
+        region, site = scatter_tokens(
+            region,
+            site,
+            counts,
+            np.asarray(wanted, dtype=np.int64),
+            epsilon_per_use=share.epsilon / (self.points_per_unit * max_uses),
+            max_uses=max_uses,
+            words=self.__words,
+        )
+        return NoisyPoints(region, site, share.purpose, share.epsilon, self.points_per_unit)
+
+    @property
+    def world(self) -> World:
+        """The public knowledge this vault was opened with."""
+        return self.__world
+
+    @property
+    def layout(self) -> Layout:
+        """The form of the input file: format, column names, CRS. Nothing about its records."""
+        return self.__engine.source.layout
+
+    @property
+    def epsilon(self) -> Fraction:
+        """All that may be spent."""
+        return self.__account.epsilon
+
+    @property
+    def left(self) -> Fraction:
+        """What may still be spent."""
+        return self.__account.left
+
+    @property
+    def points_per_unit(self) -> int:
+        """How many points the protected unit may have."""
+        return self.__protection.points
+
+    @property
+    def rehearsal(self) -> bool:
+        """Whether this is a rehearsal, whose answers are not private."""
+        return False
+
+    @property
+    def statement(self) -> Statement:
+        """What has been spent so far, on what, assuming what."""
+        return describe(
+            self.__account,
+            self.__protection,
+            self.__world,
+            release=self.__release,
+            noise=self.__noise,
+            charge=self.__charge,
+            rehearsal=self.rehearsal,
+        )
+
+    @property
+    def charge(self) -> Charge | None:
+        """The entry in the ledger, once the first question was asked."""
+        return self.__charge
+
+    def close(self) -> None:
+        """Drop the points from memory; no question can be asked any more."""
+        self.__engine.forget()
+        self.__account.close()
+
+    def _spend(self, spend: Spend) -> None:
+        """Write the price down before anything is asked: in the ledger first, if there is one."""
+        self.__account.spend(spend)
+        if self.__ledger is not None and self.__charge is None:
+            self.__charge = self.__ledger(ask(self.__engine.digest))
+
+    def _sites(self, regions: Sites, counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the region and the site of every point that has one; exact, so it stays in here."""
+        located = [regions.locate_sites(xy) for xy in self.__engine.points()]
+        region = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[0] for pair in located)])
+        site = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[1] for pair in located)])
+        known = (region >= 0) & (region < len(counts))
+        known[known] = (site[known] >= 0) & (site[known] < counts[region[known]])
+        return region[known], site[known]
+
+    def __repr__(self) -> str:
+        stamp = "Rehearsal, not private" if self.rehearsal else "Vault"
+        return f"<{stamp}: epsilon {self.epsilon}, {self.left} left, protects {self.__protection.unit}>"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("A vault cannot be copied or pickled: its points must stay where they are.")
+
+
+def make_engine(points: PointSource, world: World, protection: Protection) -> LocalEngine:
+    """Return what reads, cleans and bounds the points."""
+    at_most = None if protection.person is None else AtMost(protection.points)
+    return LocalEngine(points, cleaner(points.layout.crs, world), at_most)
+
+
+def tally_cells(cells: Cells, xy: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+    """Return the exact number of points in each cell; a point with no cell of its own is counted nowhere."""
+    located = np.asarray(cells.locate(xy))
+    nowhere = (located < 0) | (located >= size)
+    return np.bincount(np.where(nowhere, size, located), minlength=size + 1)[:size]
+
+
+def ask(question: Callable[[], Answer]) -> Answer:
+    """Return the exact answer; if it fails, say so without a word about the points."""
+    try:
+        return question()
+    except MemoryError:
+        raise
+    except Exception:  # noqa: BLE001 - whatever went wrong, its text may quote a point
+        raise RuntimeError("The question could not be answered; its price stays paid.") from None
+
+
+def _checked_size(size: int) -> int:
+    if not 1 <= size <= MOST_CELLS:
+        raise ValueError(f"A question may have between 1 and {MOST_CELLS:,} cells, not {size:,}.")
+    return size
+
+
+def _name_of(source: Any) -> str:
+    return Path(source).name if isinstance(source, str | PathLike) else "frame"
