@@ -3,6 +3,7 @@
 import dataclasses
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
-from pointveil.formats import csv, frames, parquet
+from pointveil.formats import csv, frames, geojson, parquet, vector
 from pointveil.formats.base import (
     STATEMENT_KEY,
     Batch,
@@ -37,10 +38,26 @@ __all__ = [
     "write_points",
 ]
 
+
+def _vector(suffix: str, driver: vector.Driver) -> Format:
+    return Format(
+        (suffix,),
+        True,
+        partial(vector.read, driver),
+        partial(vector.write, driver),
+        partial(vector.statement, driver),
+        vector.COMPANIONS.get(driver.format, ()),
+    )
+
+
 FORMATS = {
     "csv": Format((".csv", ".tsv", ".txt"), False, csv.read, csv.write, csv.statement),
     "parquet": Format((".parquet", ".pq"), False, parquet.read, parquet.write, parquet.statement),
     "geoparquet": Format((".geoparquet",), True, parquet.read, parquet.write_geometry, parquet.statement),
+    "geojson": Format((".geojson", ".json"), True, geojson.read, geojson.write, geojson.statement),
+    "geopackage": _vector(".gpkg", vector.GEOPACKAGE),
+    "shapefile": _vector(".shp", vector.SHAPEFILE),
+    "flatgeobuf": _vector(".fgb", vector.FLATGEOBUF),
 }
 GEOMETRY_NAMES = {"geopackage": "geom"}
 
@@ -53,9 +70,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
             return name
     known = ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
     advice = (
-        "Unpack it first."
-        if suffix in {".gz", ".zip", ".bz2", ".xz", ".zst"}
-        else "Give it the suffix of its format."
+        "Unpack it first." if suffix in {".gz", ".zip", ".bz2", ".xz", ".zst"} else "Give it the suffix of its format."
     )
     raise InputError(f"{Path(path).name} is in no format known here, which are {known}. {advice}")
 
@@ -93,9 +108,7 @@ def open_points(
 def _pair(columns: Any) -> tuple[str, str]:
     names = tuple(columns)
     if isinstance(columns, str) or len(names) != 2 or not all(isinstance(name, str) for name in names):
-        raise InputError(
-            f"columns={columns!r} is not two names; give the names of x and of y, as in ('LON', 'LAT')."
-        )
+        raise InputError(f"columns={columns!r} is not two names; give the names of x and of y, as in ('LON', 'LAT').")
     return names[0], names[1]
 
 
@@ -111,9 +124,7 @@ def output_layout(path: str | os.PathLike[str], like: Layout) -> Layout:
         geometry = geometry or GEOMETRY_NAMES.get(name, "geometry")
         layer = (like.layer if same else None) or path.stem
         encoding = like.encoding if same else "WKB"
-        return Layout(
-            name, like.crs, geometry=geometry, layer=layer, encoding=encoding, left_out=like.left_out
-        )
+        return Layout(name, like.crs, geometry=geometry, layer=layer, encoding=encoding, left_out=like.left_out)
     plain = dataclasses.replace(like, format=name, geometry=None, layer=None, encoding="WKB")
     if path.suffix.lower() == ".tsv":
         plain = dataclasses.replace(plain, delimiter="\t")

@@ -69,9 +69,7 @@ class Layout:
         x, y = self.x or "x", self.y or "y"
         return (y, x) if self.y_first else (x, y)
 
-    def in_file_order(
-        self, coordinates: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def in_file_order(self, coordinates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the two columns of `coordinates` in the order of the file."""
         x, y = np.ascontiguousarray(coordinates[:, 0]), np.ascontiguousarray(coordinates[:, 1])
         return (y, x) if self.y_first else (x, y)

@@ -55,9 +55,7 @@ def find_column(names: Sequence[str], wanted: str, source: str) -> int:
 def listed(names: Sequence[str]) -> str:
     """Say the names of columns, unless they look like a first record in place of a header."""
     if any(looks_like_data(name) for name in names):
-        return (
-            "its first line seems to hold data rather than names: add a line with the names of the columns."
-        )
+        return "its first line seems to hold data rather than names: add a line with the names of the columns."
     some = ", ".join(name[:40] for name in names[:30])
     return f"it has {some}{', …' if len(names) > 30 else ''}."
 
@@ -65,3 +63,9 @@ def listed(names: Sequence[str]) -> str:
 def looks_like_data(name: str) -> bool:
     """Whether a column's name might be somebody's value."""
     return re.match(NUMBER, name) is not None or re.search(r"[0-9][.,][0-9]", name) is not None
+
+
+def no_columns(columns: tuple[str, str] | None, source: str) -> None:
+    """Refuse names of columns for a format whose points are geometries."""
+    if columns is not None:
+        raise InputError(f"{source} holds geometries, so it needs no names of columns; leave --columns out.")

@@ -9,24 +9,44 @@ from numpy.typing import NDArray
 from pointveil.errors import InputError
 
 DEFAULT_CRS = "EPSG:4326"
+LONGITUDE_FIRST = "OGC:CRS84"
 
 
 def canonical_crs(crs: Any, name: str) -> str:
     """Return `crs` as ``"EPSG:4326"`` or the like if it has such a name, else as WKT."""
+    known = _known(crs, name)
+    authority = known.to_authority(min_confidence=100)
+    if authority is None:
+        return str(known.to_wkt())
+    found = ":".join(authority)
+    # Both mean degrees on WGS 84, and here longitude always comes first.
+    return DEFAULT_CRS if found == LONGITUDE_FIRST else found
+
+
+def other_name(crs: Any) -> str | None:
+    """Return the name that a file uses for a CRS, if it is not the one used here."""
+    authority = None if crs is None else _known(crs, "the file").to_authority(min_confidence=100)
+    return LONGITUDE_FIRST if authority == ("OGC", "CRS84") else None
+
+
+def authority_of(crs: str, name: str) -> tuple[str, str]:
+    """Return the register that names a CRS and its name there, for formats that can say no more."""
+    authority, _, code = crs.partition(":")
+    if not code.isalnum():
+        raise InputError(f"{name} cannot hold a CRS without a name such as EPSG:4326; write .gpkg or .parquet.")
+    return authority, code
+
+
+def _known(crs: Any, name: str) -> Any:
     from pyproj import CRS
     from pyproj.exceptions import CRSError
 
     try:
-        known = CRS.from_user_input(crs)
+        return CRS.from_user_input(crs)
     except CRSError:
         raise InputError(
             f"The CRS of {name} is not one that PROJ knows; say which with crs=, as in crs='EPSG:4326'.",
         ) from None
-    authority = known.to_authority(min_confidence=100)
-    if authority is None:
-        return str(known.to_wkt())
-    # Both mean degrees on WGS 84, and here longitude always comes first.
-    return DEFAULT_CRS if authority == ("OGC", "CRS84") else ":".join(authority)
 
 
 def chosen_crs(own: Any, asked: str | None, name: str) -> str:

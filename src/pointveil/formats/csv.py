@@ -161,9 +161,7 @@ def well_quoted(text: bytes, delimiter: str) -> bool:
     borders[[ord(delimiter), ord("\n"), ord('"')]] = True
     opening, closing = quotes[::2], quotes[1::2]
     return bool(
-        len(opening) == len(closing)
-        and borders[padded[opening - 1]].all()
-        and borders[padded[closing + 1]].all()
+        len(opening) == len(closing) and borders[padded[opening - 1]].all() and borders[padded[closing + 1]].all()
     )
 
 
@@ -270,9 +268,7 @@ def write(path: Path, chunks: Chunks, layout: Layout, statement: str | None) -> 
         options = arrow_csv.WriteOptions(include_header=False, delimiter=layout.delimiter)
         for chunk in canonical_chunks(chunks, layout.crs):
             columns = layout.in_file_order(chunk)
-            arrow_csv.write_csv(
-                pa.table([pa.array(column) for column in columns], ["0", "1"]), stream, options
-            )
+            arrow_csv.write_csv(pa.table([pa.array(column) for column in columns], ["0", "1"]), stream, options)
 
 
 def statement(path: Path) -> str | None:

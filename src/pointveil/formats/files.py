@@ -48,9 +48,7 @@ def write_whole(path: Path, write: Callable[[Path], None], *, companions: Iterab
         write(folder / path.name)
         return _put_in_place(folder, path, companions)
     except OSError as problem:
-        raise InputError(
-            f"{path.name} cannot be written: {problem.strerror or 'the disk refused'}."
-        ) from None
+        raise InputError(f"{path.name} cannot be written: {problem.strerror or 'the disk refused'}.") from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -11,8 +11,8 @@ from pointveil.errors import InputError
 from pointveil.formats.base import BATCH_ROWS, Batch, Layout, Request, make_batch
 from pointveil.formats.columns import find_column, find_columns
 from pointveil.formats.crs import DEFAULT_CRS, chosen_crs
-from pointveil.formats.values import numbers
 from pointveil.formats.tables import batch_of, layout_of, needed_columns
+from pointveil.formats.values import numbers
 from pointveil.formats.wkb import points_of_shapes
 
 SOURCE = "The frame"

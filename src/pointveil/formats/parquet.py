@@ -55,9 +55,7 @@ def opened(path: Path) -> Any:
     try:
         return pq.ParquetFile(path, pre_buffer=False, buffer_size=READ_BUFFER)
     except (pa.ArrowException, OSError):
-        raise InputError(
-            f"{path.name} is not a whole Parquet file; it may be cut off or of another format."
-        ) from None
+        raise InputError(f"{path.name} is not a whole Parquet file; it may be cut off or of another format.") from None
 
 
 def read(path: Path, request: Request) -> ParquetPoints:
@@ -74,9 +72,7 @@ def write(path: Path, chunks: Chunks, layout: Layout, statement: str | None) -> 
     schema = pa.schema([pa.field(name, pa.float64()) for name in layout.names])
     with writer(path, schema, statement) as file:
         for chunk in canonical_chunks(chunks, layout.crs):
-            file.write_table(
-                pa.table([pa.array(column) for column in layout.in_file_order(chunk)], schema=schema)
-            )
+            file.write_table(pa.table([pa.array(column) for column in layout.in_file_order(chunk)], schema=schema))
 
 
 def write_geometry(path: Path, chunks: Chunks, layout: Layout, statement: str | None) -> None:

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from pointveil.errors import InputError
 from pointveil.formats.base import Batch, Layout, Request, make_batch
 from pointveil.formats.columns import find_column, find_columns
-from pointveil.formats.crs import DEFAULT_CRS, chosen_crs
+from pointveil.formats.crs import DEFAULT_CRS, LONGITUDE_FIRST, chosen_crs, other_name
 from pointveil.formats.values import is_binary, is_number_like, numbers
 from pointveil.formats.wkb import points_of_wkb, wkb_of_points
-
-LONGITUDE_FIRST = "OGC:CRS84"
 
 
 @dataclass(frozen=True)
@@ -67,11 +65,7 @@ def layout_of(schema: Any, request: Request, source: str) -> Layout:
     if request.person is not None:
         find_column(schema.names, request.person, source)
     found = None if request.columns else _geometry_column(schema, source)
-    return (
-        _with_columns(schema, request, source)
-        if found is None
-        else _with_geometry(schema, request, source, found)
-    )
+    return _with_columns(schema, request, source) if found is None else _with_geometry(schema, request, source, found)
 
 
 def needed_columns(layout: Layout, person: str | None) -> list[str]:
@@ -120,14 +114,12 @@ def _with_columns(schema: Any, request: Request, source: str) -> Layout:
 def _with_geometry(schema: Any, request: Request, source: str, found: tuple[str, str, Any]) -> Layout:
     name, encoding, own = found
     if encoding not in ENCODINGS:
-        raise InputError(
-            f"Column {name!r} of {source} holds geometries encoded as {encoding[:20]!r}, not points."
-        )
+        raise InputError(f"Column {name!r} of {source} holds geometries encoded as {encoding[:20]!r}, not points.")
     crs = chosen_crs(own, request.crs, source)
     return Layout(
         "geoparquet",
         crs=crs,
-        file_crs=LONGITUDE_FIRST if own == LONGITUDE_FIRST else None,
+        file_crs=other_name(own),
         geometry=name,
         encoding=encoding,
         left_out=tuple(other for other in schema.names if other != name),
@@ -154,9 +146,7 @@ def _from_geoparquet(schema: Any, source: str) -> tuple[str, str, Any]:
         crs = column.get("crs", LONGITUDE_FIRST)
         kind = _storage(schema.field(name).type)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(
-            f"{source} says that it is GeoParquet, but its 'geo' metadata is not in order."
-        ) from None
+        raise InputError(f"{source} says that it is GeoParquet, but its 'geo' metadata is not in order.") from None
     if types and not any("Point" in str(kind) for kind in types):
         raise InputError(f"{source} holds {', '.join(sorted(map(str, types)))[:80]}, not points.")
     if not KINDS.get(encoding, bool)(kind):

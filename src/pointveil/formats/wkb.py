@@ -20,9 +20,7 @@ def points_of_wkb(values: Any) -> NDArray[np.float64]:
     values = values.cast(pa.large_binary())
     if not len(values):
         return np.empty((0, 2))
-    offsets = np.frombuffer(values.buffers()[1], dtype=np.int64)[
-        values.offset : values.offset + len(values) + 1
-    ]
+    offsets = np.frombuffer(values.buffers()[1], dtype=np.int64)[values.offset : values.offset + len(values) + 1]
     if (np.diff(offsets) == POINT_BYTES).all():
         data = values.buffers()[2]
         raw = np.frombuffer(data, dtype=np.uint8)[offsets[0] : offsets[-1]].reshape(-1, POINT_BYTES)

@@ -1,0 +1,252 @@
+"""Points in GeoJSON, read and written one feature at a time."""
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pointveil.errors import InputError
+from pointveil.formats.base import BATCH_ROWS, STATEMENT_KEY, Batch, Chunks, Layout, Request, make_batch
+from pointveil.formats.columns import no_columns
+from pointveil.formats.crs import DEFAULT_CRS, authority_of, canonical_chunks, chosen_crs
+from pointveil.formats.files import existing_file
+
+READ_CHARACTERS = 1 << 22
+LONGEST_VALUE = 1 << 26
+NOWHERE = (float("nan"), float("nan"))
+SPACE = re.compile(r"[\s,]*")
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
+# Whole numbers stay text, so that none is too long and no identifier is rounded.
+DECODER = json.JSONDecoder(parse_int=str, strict=False)
+
+
+@dataclass(frozen=True)
+class GeoJsonPoints:
+    """A GeoJSON file of points.
+
+    Parameters
+    ----------
+    path
+        The file.
+    layout
+        Its public facts.
+    person
+        The name of the property that says whose a record is.
+    """
+
+    path: Path
+    layout: Layout
+    person: str | None
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield all features in order; one without a readable point is NaN."""
+        try:
+            with self.path.open("rb") as stream:
+                features = Text(stream, self.path.name).features()
+                while some := list(islice(features, BATCH_ROWS)):
+                    yield self._batch(some)
+        except OSError as problem:
+            raise InputError(f"{self.path.name} cannot be read: {problem.strerror}.") from None
+
+    def _batch(self, features: list[Any]) -> Batch:
+        coordinates = np.array([point_of(feature) for feature in features])
+        owner = None
+        if self.person is not None:
+            owner = pa.array([person_of(feature, self.person) for feature in features], pa.binary())
+        return make_batch(coordinates[:, 0], coordinates[:, 1], owner)
+
+
+class Text:
+    """The text of a GeoJSON file, of which only a window is held.
+
+    Parameters
+    ----------
+    stream
+        The bytes of the file, from its beginning.
+    name
+        The name of the file, for errors.
+    """
+
+    def __init__(self, stream: Any, name: str) -> None:
+        self._stream = stream
+        self._name = name
+        # A byte that is not UTF-8 spoils a name or a word, never the file.
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
+        self._window = ""
+        self._place = 0
+        self.members: dict[str, Any] = {}
+
+    def open(self) -> "Text":
+        """Read the members that stand before the features."""
+        self._expect("{")
+        while self._peek() != "}":
+            name = self._value()
+            self._expect(":")
+            if name == "features" and self._peek() == "[":
+                self._place += 1
+                return self
+            self.members[str(name)] = self._value()
+        return self
+
+    def features(self) -> Iterator[Any]:
+        """Yield one feature after the other, or the one thing that the file holds."""
+        self.open()
+        if self.members.get("type") == "Feature":
+            yield self.members
+            return
+        if "coordinates" in self.members:
+            yield {"geometry": self.members}
+            return
+        while self._peek() != "]":
+            yield self._value()
+        self._place += 1
+        self._end()
+
+    def _end(self) -> None:
+        while self._peek() != "}":
+            name = self._value()
+            self._expect(":")
+            self._value()
+            if name == "crs":
+                raise InputError(f"{self._name} says its CRS after its features; move the 'crs' member before them.")
+
+    def _peek(self) -> str:
+        while True:
+            found = SPACE.match(self._window, self._place)
+            self._place = found.end() if found else self._place
+            if self._place < len(self._window):
+                return self._window[self._place]
+            if not self._read():
+                raise self._broken()
+
+    def _expect(self, character: str) -> None:
+        if self._peek() != character:
+            raise self._broken()
+        self._place += 1
+
+    def _value(self) -> Any:
+        self._peek()
+        while True:
+            try:
+                value, end = DECODER.raw_decode(self._window, self._place)
+            except RecursionError:
+                value, end = None, self._end_of_nested()
+            except ValueError:
+                end = len(self._window)
+            # A number that touches the end of the window may go on after it.
+            if end < len(self._window):
+                self._place = end
+                return value
+            if len(self._window) - self._place > LONGEST_VALUE or not self._read():
+                raise self._broken()
+
+    def _end_of_nested(self) -> int:
+        depth = 0
+        for token in TOKEN.finditer(self._window, self._place):
+            depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token.group(), 0)
+            if depth == 0:
+                return token.end()
+        return len(self._window)
+
+    def _read(self) -> bool:
+        data = self._stream.read(READ_CHARACTERS)
+        self._window = self._window[self._place :] + self._decode(data, not data)
+        self._place = 0
+        return bool(data)
+
+    def _broken(self) -> InputError:
+        return InputError(f"{self._name} is not whole GeoJSON; it may be cut off or of another format.")
+
+
+def point_of(feature: Any) -> tuple[float, float]:
+    """Return x and y of a feature, or nowhere."""
+    try:
+        geometry = feature["geometry"]
+        if geometry["type"] == "Point":
+            return float(geometry["coordinates"][0]), float(geometry["coordinates"][1])
+        if geometry["type"] == "MultiPoint" and len(geometry["coordinates"]) == 1:
+            return float(geometry["coordinates"][0][0]), float(geometry["coordinates"][0][1])
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError):
+        pass
+    return NOWHERE
+
+
+def person_of(feature: Any, name: str) -> bytes | None:
+    """Return whose a feature is, as bytes."""
+    try:
+        value = feature["properties"][name]
+    except (KeyError, TypeError, IndexError):
+        return None
+    text = value if isinstance(value, str) else json.dumps(value)
+    return None if value is None else text.encode("utf-8", "surrogatepass")
+
+
+def read(path: Path, request: Request) -> GeoJsonPoints:
+    """Open a GeoJSON file; only what stands before its features is looked at."""
+    path = existing_file(path)
+    no_columns(request.columns, path.name)
+    with path.open("rb") as stream:
+        members = Text(stream, path.name).open().members
+    own = own_crs(members, path.name)
+    layer = members.get("name")
+    layout = Layout(
+        "geojson",
+        crs=chosen_crs(own, request.crs, path.name),
+        layer=layer if isinstance(layer, str) else None,
+        # Which properties there are is known only from the records, so they are not named.
+        left_out=("properties",),
+    )
+    return GeoJsonPoints(path, layout, request.person)
+
+
+def own_crs(members: dict[str, Any], name: str) -> Any:
+    """Return the CRS that a GeoJSON file says, which is longitude and latitude if it says nothing."""
+    if "crs" not in members or members["crs"] is None:
+        return DEFAULT_CRS
+    try:
+        return members["crs"]["properties"]["name"]
+    except (KeyError, TypeError):
+        raise InputError(f"The 'crs' member of {name} does not name a CRS; name one, or leave it out.") from None
+
+
+def write(path: Path, chunks: Chunks, layout: Layout, statement: str | None) -> None:
+    """Write a collection of features, one a line."""
+    members: dict[str, Any] = {"type": "FeatureCollection", "name": layout.layer or path.stem}
+    if layout.crs != DEFAULT_CRS:
+        authority, code = authority_of(layout.crs, path.name)
+        members["crs"] = {"type": "name", "properties": {"name": f"urn:ogc:def:crs:{authority}::{code}"}}
+    if statement is not None:
+        members[STATEMENT_KEY] = statement
+    with path.open("wb") as stream:
+        stream.write(json.dumps(members, ensure_ascii=False)[:-1].encode("utf-8") + b', "features": [')
+        first = True
+        for chunk in canonical_chunks(chunks, layout.crs):
+            lines = feature_lines(chunk)
+            stream.write(lines[1:] if first else lines)
+            first = first and not lines
+        stream.write(b"\n]}\n")
+
+
+def feature_lines(chunk: Any) -> bytes:
+    """Return the features of some points, each with a comma and a new line before it."""
+    x, y = (pc.cast(pa.array(np.ascontiguousarray(column)), pa.large_string()) for column in chunk.T)
+    before = ',\n{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":['
+    start, comma, end, nothing = (pa.scalar(text, pa.large_string()) for text in (before, ",", "]}}", ""))
+    joined = pc.binary_join_element_wise(start, x, comma, y, end, nothing)
+    return bytes(joined.buffers()[2]) if len(joined) else b""
+
+
+def statement(path: Path) -> str | None:
+    """Return the statement among the members of a file."""
+    path = existing_file(path)
+    with path.open("rb") as stream:
+        found = Text(stream, path.name).open().members.get(STATEMENT_KEY)
+    return found if isinstance(found, str) else None
