@@ -13,7 +13,7 @@ import pyproj
 from numpy.typing import NDArray
 
 from pointveil.errors import missing_extra
-from pointveil.formats import Layout, output_layout, write_points
+from pointveil.formats import Layout, format_of, output_layout, write_points
 from pointveil.formats.files import write_whole
 from pointveil.vault import Output, OutputFile, Statement
 
@@ -101,6 +101,11 @@ class SyntheticPoints:
         digest = points_digest([self.coordinates], form.crs)
         x, y = (form.x, form.y) if form.geometry is None else (None, None)
         return Output(rows=len(self), columns=columns, x=x, y=y, crs=form.crs, points_sha256=digest, files=files)
+
+
+def check_format(path: Path) -> None:
+    """Refuse a file name whose suffix stands for no format."""
+    format_of(path)
 
 
 def steps_per_unit(crs: str) -> int:

@@ -7,6 +7,7 @@ import sys
 import typer
 
 from pointveil.errors import BudgetError, InputError, MissingExtraError, VerificationError
+from pointveil.version import __version__
 
 app = typer.Typer(
     name="pointveil",
@@ -31,9 +32,7 @@ def options(
 ) -> None:
     """Turn a private file of people's locations into a synthetic one, with a differential-privacy guarantee."""
     if version:
-        import pointveil
-
-        typer.echo(f"pointveil {pointveil.__version__}")
+        typer.echo(f"pointveil {__version__}")
         raise typer.Exit
 
 

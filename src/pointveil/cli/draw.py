@@ -25,11 +25,11 @@ def draw(
 
     pointveil draw porto.survey synthetic.geojson --seed 7
     """
-    from pointveil.cli.release import check_output
+    from pointveil.cli.release import check_points_output
     from pointveil.survey import Survey
     from pointveil.synthesis import draw as draw_points
 
-    check_output(output, survey)
+    check_points_output(output, survey)
     with stage("Drawing points", quiet=quiet):
         synthetic = draw_points(Survey.read(survey), count=count, seed=seed)
     statement = synthetic.write(output)

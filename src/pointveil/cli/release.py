@@ -105,6 +105,14 @@ def check_output(output: Path, points: Path) -> None:
         raise InputError(f"{output} is the private file itself. Give another name for the output.")
 
 
+def check_points_output(output: Path, points: Path) -> None:
+    """Refuse also a suffix that stands for no format."""
+    from pointveil.synthetic import check_format
+
+    check_output(output, points)
+    check_format(output)
+
+
 def _purpose(asked: Request, method: "Method", world: "World") -> dict[str, str]:
     """Return the public facts of a request; repeated, they must be the same."""
     split = ",".join(f"{purpose}={part}" for purpose, part in method.shares().items())

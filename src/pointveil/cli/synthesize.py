@@ -58,13 +58,11 @@ def synthesize(
 
     pointveil synthesize trips.parquet synthetic.parquet --world porto.gpkg --epsilon 1
     """
-    from pointveil.cli.release import Request, answer, check_output
-    from pointveil.formats import format_of
+    from pointveil.cli.release import Request, answer, check_points_output
     from pointveil.methods import DEFAULT_METHOD
     from pointveil.synthesis import draw
 
-    check_output(output, points)
-    format_of(output)
+    check_points_output(output, points)
     asked = Request(
         points, world, epsilon, method or DEFAULT_METHOD, split, columns, crs, person, max_points, noise,
         ledger, dataset, request, quiet,

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-import pointveil
+from pointveil.version import __version__
 
 SCHEMA = "pointveil-statement-1"
 REHEARSAL = "rehearsal: not private"
@@ -169,7 +169,7 @@ def today() -> str:
 
 def software() -> dict[str, str]:
     """Return what made the release."""
-    return {"name": "pointveil", "version": pointveil.__version__}
+    return {"name": "pointveil", "version": __version__}
 
 
 def plain_words(epsilon: float, unit: str) -> str:
