@@ -5,7 +5,7 @@ import subprocess
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from decimal import ROUND_CEILING, ROUND_FLOOR
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
 import numpy as np
@@ -65,9 +65,7 @@ def law_p_value(values: Values, epsilon: Fraction) -> float:
     observed = in_cells(values, edges)
     tails = [stats.binomtest(int(observed[end]), values.size, chances[end]).pvalue for end in (0, -1)]
     enough = chances * values.size >= 5  # at a large epsilon tails expect less; their own tests see them
-    shape = stats.chisquare(
-        observed[enough], chances[enough] / chances[enough].sum() * observed[enough].sum()
-    )
+    shape = stats.chisquare(observed[enough], chances[enough] / chances[enough].sum() * observed[enough].sum())
     return float(3 * min(*tails, shape.pvalue if enough.sum() > 1 else 1.0))
 
 
@@ -137,6 +135,19 @@ def test_thresholds_equal_those_of_an_independent_reckoning(epsilon: Fraction, l
     assert [thresholds[width - j] for j in chosen] == floors
     assert [thresholds[width + j - 1] for j in chosen] == [2**length - 1 - floor for floor in floors]
     assert digit == [floor := exact_floor(epsilon, 1, 2, length), 2**length - 1 - floor]
+
+
+@pytest.mark.parametrize("digits", [3, 20])
+def test_the_exponential_lies_between_its_two_bounds(digits: int) -> None:
+    for number in range(1, 200):
+        epsilon = Fraction(number, 97)
+
+        lower, upper = (
+            Fraction(noise._exponential(epsilon, Context(digits, side))) for side in (ROUND_FLOOR, ROUND_CEILING)
+        )
+
+        low, high = exponential_bounds(epsilon, 256)
+        assert lower < low <= high < upper <= lower * (1 + Fraction(50, 10**digits))
 
 
 @pytest.mark.parametrize("digits", [5, 12, 25, 60])
@@ -220,9 +231,7 @@ def test_a_tail_goes_on_by_what_the_next_value_adds() -> None:
 def test_a_tail_tries_again_after_a_negative_value_and_after_a_further_end() -> None:
     negative, left_end, right_end = word_for(ONE, -2), 0, 2**64 - 1
 
-    values = draw_scripted(
-        ONE, 1, [right_end, negative, left_end, right_end, negative, right_end, word_for(ONE, 5)]
-    )
+    values = draw_scripted(ONE, 1, [right_end, negative, left_end, right_end, negative, right_end, word_for(ONE, 5)])
 
     assert values == [16 + 16 + 16 + 5]
 
@@ -233,9 +242,13 @@ def test_tails_leave_the_other_draws_alone() -> None:
     assert draw_scripted(ONE, 4, words) == [-17, 4, 16, -2]
 
 
-def test_a_word_of_zeros_at_a_large_epsilon_is_decided_by_more_bits() -> None:
-    assert draw_scripted(Fraction(50), 1, [0, 0, MIDDLE]) == [-1]
-    assert draw_scripted(Fraction(50), 1, [0, 2**64 - 1]) == [0]
+def test_the_first_and_last_word_at_a_large_epsilon_are_decided_by_more_bits() -> None:
+    first, last = 0, 2**64 - 1
+
+    assert draw_scripted(Fraction(50), 1, [first, first, MIDDLE]) == [-1]
+    assert draw_scripted(Fraction(50), 1, [first, last]) == [0]
+    assert draw_scripted(Fraction(50), 1, [last, first]) == [0]
+    assert draw_scripted(Fraction(50), 1, [last, last, MIDDLE]) == [1]
 
 
 def test_a_small_epsilon_is_drawn_in_double_steps_and_one_digit() -> None:
@@ -281,9 +294,7 @@ def test_draws_follow_the_law_when_most_come_from_the_tails(
 
 
 @pytest.mark.parametrize("epsilon", [Fraction(1, 20), Fraction(1, 2), ONE], ids=str)
-def test_draws_follow_the_law_when_steps_are_halved(
-    epsilon: Fraction, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_draws_follow_the_law_when_steps_are_halved(epsilon: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise, "WIDEST", 4)  # epsilon is doubled to 4 or more: twice to seven times
 
     assert law_p_value(DiscreteLaplace(epsilon).draw(DRAWS, SeededWords(8)), epsilon) > FALSE_ALARM
@@ -292,9 +303,7 @@ def test_draws_follow_the_law_when_steps_are_halved(
 def test_what_lies_beyond_an_end_of_the_table_is_geometric() -> None:
     seeded, first = SeededWords(9), [np.zeros(noise.CHUNK, dtype=np.uint64)]
 
-    beyond = (
-        -DiscreteLaplace(ONE).draw(noise.CHUNK, lambda n: first.pop() if first else seeded(n)) - noise.REACH
-    )
+    beyond = -DiscreteLaplace(ONE).draw(noise.CHUNK, lambda n: first.pop() if first else seeded(n)) - noise.REACH
 
     q = math.exp(-1)
     expected = noise.CHUNK * np.array([(1 - q) * q**g for g in range(7)] + [q**7])
@@ -434,10 +443,7 @@ def test_an_epsilon_out_of_range_is_refused(epsilon: Fraction) -> None:
 
 def test_the_ends_of_the_range_can_be_drawn() -> None:
     assert not DiscreteLaplace(noise.LARGEST).draw(1000, SeededWords(1)).any()
-    assert (
-        law_p_value(DiscreteLaplace(noise.SMALLEST).draw(100_000, SeededWords(1)), noise.SMALLEST)
-        > FALSE_ALARM
-    )
+    assert law_p_value(DiscreteLaplace(noise.SMALLEST).draw(100_000, SeededWords(1)), noise.SMALLEST) > FALSE_ALARM
 
 
 @pytest.mark.parametrize("count", [0, 1, noise.CHUNK, noise.CHUNK + 1])
