@@ -3,6 +3,7 @@
 import codecs
 import json
 import re
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -19,10 +20,12 @@ from pointveil.formats.columns import no_columns
 from pointveil.formats.crs import DEFAULT_CRS, authority_of, canonical_chunks, chosen_crs
 from pointveil.formats.files import existing_file
 
-READ_CHARACTERS = 1 << 22
+# Small, so that few objects live at once, which Python would search for cycles again and again.
+READ_BYTES = 1 << 14
 LONGEST_VALUE = 1 << 26
 NOWHERE = (float("nan"), float("nan"))
 SPACE = re.compile(r"[\s,]*")
+BETWEEN_FEATURES = ("},{", "},\n{", "}, {", "},\r\n{", "},\n  {", "},\n    {")
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 # Whole numbers stay text, so that none is too long and no identifier is rounded.
 DECODER = json.JSONDecoder(parse_int=str, strict=False)
@@ -51,16 +54,22 @@ class GeoJsonPoints:
         try:
             with self.path.open("rb") as stream:
                 features = Text(stream, self.path.name).features()
-                while some := list(islice(features, BATCH_ROWS)):
-                    yield self._batch(some)
+                while (batch := self._batch(islice(features, BATCH_ROWS))) is not None:
+                    yield batch
         except OSError as problem:
             raise InputError(f"{self.path.name} cannot be read: {problem.strerror}.") from None
 
-    def _batch(self, features: list[Any]) -> Batch:
-        coordinates = np.array([point_of(feature) for feature in features])
-        owner = None
-        if self.person is not None:
-            owner = pa.array([person_of(feature, self.person) for feature in features], pa.binary())
+    def _batch(self, features: Iterator[Any]) -> Batch | None:
+        # Each feature is let go at once: a million of them would fill a gigabyte.
+        numbers, owners = array("d"), []
+        for feature in features:
+            numbers.extend(point_of(feature))
+            if self.person is not None:
+                owners.append(person_of(feature, self.person))
+        if not numbers:
+            return None
+        coordinates = np.frombuffer(numbers, dtype=np.float64).reshape(-1, 2)
+        owner = None if self.person is None else pa.array(owners, pa.binary())
         return make_batch(coordinates[:, 0], coordinates[:, 1], owner)
 
 
@@ -82,6 +91,7 @@ class Text:
         self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
         self._window = ""
         self._place = 0
+        self._tried = False
         self.members: dict[str, Any] = {}
 
     def open(self) -> "Text":
@@ -106,7 +116,7 @@ class Text:
             yield {"geometry": self.members}
             return
         while self._peek() != "]":
-            yield self._value()
+            yield from self._several() or [self._value()]
         self._place += 1
         self._end()
 
@@ -148,6 +158,19 @@ class Text:
             if len(self._window) - self._place > LONGEST_VALUE or not self._read():
                 raise self._broken()
 
+    def _several(self) -> list[Any]:
+        """Read as many features as the window seems to hold, at once because that is faster."""
+        between = -1 if self._tried else max(self._window.rfind(mark) for mark in BETWEEN_FEATURES)
+        self._tried = True
+        if between < self._place:
+            return []
+        try:
+            values: list[Any] = DECODER.decode(f"[{self._window[self._place : between + 1]}]")
+        except (ValueError, RecursionError):
+            return []
+        self._place = between + 1
+        return values
+
     def _end_of_nested(self) -> int:
         depth = 0
         for token in TOKEN.finditer(self._window, self._place):
@@ -157,9 +180,11 @@ class Text:
         return len(self._window)
 
     def _read(self) -> bool:
-        data = self._stream.read(READ_CHARACTERS)
-        self._window = self._window[self._place :] + self._decode(data, not data)
+        rest = self._window[self._place :]
+        data = self._stream.read(max(READ_BYTES, len(rest)))
+        self._window = rest + self._decode(data, not data)
         self._place = 0
+        self._tried = False
         return bool(data)
 
     def _broken(self) -> InputError:
