@@ -66,13 +66,14 @@ class Grid:
         with np.errstate(all="ignore"):
             for start in range(0, len(xy), BLOCK):
                 block = slice(start, start + BLOCK)
-                column, inside = _along(xy[block, 0], self.edges[0])
-                row, inside_too = _along(xy[block, 1], self.edges[1])
-                inside &= inside_too
-                row *= self.columns
-                row += column
-                np.copyto(row, NOWHERE, where=~inside)
-                cells[block] = row
+                x, y = (np.ascontiguousarray(xy[block, axis]) for axis in range(2))
+                cell = _interval(y, self.edges[1])
+                cell *= self.columns
+                cell += _interval(x, self.edges[0])
+                cell -= NOWHERE
+                cell *= self._holds(x, y)
+                cell += NOWHERE
+                cells[block] = cell
         return cells
 
     def lower_corners(self) -> Floats:
@@ -100,18 +101,24 @@ class Grid:
         boxes: NDArray[Any] = shapely.box(west, south, east, north)
         return boxes
 
+    def _holds(self, x: Floats, y: Floats) -> NDArray[np.bool_]:
+        west, south, east, north = self.bounds
+        inside = x >= west
+        for test in (x < east, y >= south, y < north):
+            inside &= test
+        return inside
 
-def _along(values: Floats, edges: Floats) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the interval that holds each value, and whether one does."""
+
+def _interval(values: Floats, edges: Floats) -> NDArray[np.int64]:
+    """Return the number of the interval that holds each value, and any number for a value in none."""
     count = len(edges) - 1
-    inside = (values >= edges[0]) & (values < edges[-1])
     guess = values - edges[0]
     guess *= count / (edges[-1] - edges[0])
+    # Unlike maximum and minimum these two take NaN to a number.
     np.fmax(guess, 0, out=guess)
     np.fmin(guess, count - 1, out=guess)
-    index = guess.astype(np.int64)
+    index: NDArray[np.int64] = guess.astype(np.int64)
     # The product may be off by a rounding, so the edges themselves decide.
-    index -= values < edges[index]
-    index += values >= edges[1:][np.maximum(index, 0, out=index)]
-    np.minimum(index, count - 1, out=index)
-    return index, inside
+    index -= values < edges.take(index, mode="clip")
+    index += values >= edges.take(index + 1, mode="clip")
+    return index

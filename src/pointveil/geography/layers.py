@@ -120,11 +120,11 @@ def local_file(path: str | os.PathLike[str]) -> Path:
         raise InputError(f"{file} is a directory. Give a file.")
     if not file.is_file():
         raise InputError(f"There is no file {file}.")
-    starts_right = STARTS.get(file.suffix.lower())
-    if starts_right is None:
-        raise InputError(f"{file.name}: cannot read '{file.suffix}'. Give one of {', '.join(STARTS)}.")
+    fits = FITS.get(file.suffix.lower())
+    if fits is None:
+        raise InputError(f"{file.name}: cannot read '{file.suffix}'. Give one of {', '.join(FITS)}.")
     with file.open("rb") as stream:
-        if not starts_right(stream.read(4096)):
+        if not fits(stream.read(4096), file.stat().st_size):
             raise InputError(f"{file.name} is not what its suffix '{file.suffix}' says, or it is damaged.")
     return file
 
@@ -135,24 +135,37 @@ def gdal_name(file: Path) -> str:
     return f"GeoJSON:{absolute}" if file.suffix.lower() in JSON_SUFFIXES else absolute
 
 
-def _is_json(head: bytes) -> bool:
+def _is_json(head: bytes, _size: int) -> bool:
     return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
 
 
-def _is_geopackage(head: bytes) -> bool:
+def _is_geopackage(head: bytes, _size: int) -> bool:
     return head.startswith(b"SQLite format 3\0") and head[68:72] in GEOPACKAGE_MARKS
+
+
+def _is_shapefile(head: bytes, size: int) -> bool:
+    # A shapefile says how many pairs of bytes it has; GDAL takes what is cut off for missing shapes.
+    return head.startswith(b"\x00\x00\x27\x0a") and size >= 2 * int.from_bytes(head[24:28], "big")
+
+
+def _is_flatgeobuf(head: bytes, _size: int) -> bool:
+    return head.startswith(b"fgb")
+
+
+def _is_parquet(head: bytes, _size: int) -> bool:
+    return head.startswith(b"PAR1")
 
 
 JSON_SUFFIXES = (".geojson", ".json")
 PARQUET_SUFFIXES = (".parquet", ".geoparquet")
-STARTS: dict[str, Callable[[bytes], bool]] = {
+FITS: dict[str, Callable[[bytes, int], bool]] = {
     ".geojson": _is_json,
     ".json": _is_json,
     ".gpkg": _is_geopackage,
-    ".shp": lambda head: head.startswith(b"\x00\x00\x27\x0a"),
-    ".fgb": lambda head: head.startswith(b"fgb"),
-    ".parquet": lambda head: head.startswith(b"PAR1"),
-    ".geoparquet": lambda head: head.startswith(b"PAR1"),
+    ".shp": _is_shapefile,
+    ".fgb": _is_flatgeobuf,
+    ".parquet": _is_parquet,
+    ".geoparquet": _is_parquet,
 }
 
 
@@ -162,7 +175,7 @@ def _read_vector(file: Path, kinds: Collection[str], layer: str | None) -> tuple
             warnings.simplefilter("ignore", RuntimeWarning)  # GDAL's remarks on public files
             chosen = _choose_layer(file, kinds, layer)
             about, table = pyogrio.read_arrow(gdal_name(file), layer=chosen)
-    except pyogrio.errors.DataSourceError as error:
+    except (pyogrio.errors.DataSourceError, pa.ArrowException, OSError) as error:
         raise InputError(f"{file.name} cannot be read: {error}") from error
     name = about["geometry_name"] or "wkb_geometry"
     if name not in table.column_names:
@@ -209,7 +222,8 @@ def _read_parquet(file: Path, kinds: Collection[str], layer: str | None) -> tupl
 
 def _shapes(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
     try:
-        shapes: NDArray[Any] = shapely.from_wkb(np.asarray(column.to_pylist(), dtype=object))
+        with np.errstate(invalid="ignore"):  # what is not finite is refused later, by name
+            shapes: NDArray[Any] = shapely.from_wkb(np.asarray(column.to_pylist(), dtype=object))
     except (shapely.errors.ShapelyError, TypeError) as error:
         raise InputError(f"{name} holds shapes that cannot be read: {error}") from error
     return shapes

@@ -101,11 +101,11 @@ class Projection:
 
     def snap(self, coordinates: Floats) -> Floats:
         """Round coordinates of the CRS to the public lattice: the floats nearest to its points."""
-        snapped = np.asarray(coordinates, dtype=np.float64) * self.steps_per_unit
-        np.rint(snapped, out=snapped)
-        snapped /= self.steps_per_unit
-        snapped += 0.0  # no negative zeros
-        return self._wrapped(snapped)
+        with np.errstate(all="ignore"):
+            numbers = np.rint(np.asarray(coordinates, dtype=np.float64) * self.steps_per_unit)
+            # Turned while still whole numbers, so that the division alone decides the float.
+            numbers = self._wrapped(numbers, degree=self.steps_per_unit)
+            return numbers / self.steps_per_unit + 0.0  # no negative zeros
 
     def scale_error(self, bounds: Bounds) -> float:
         """Return the largest relative error of a distance within `bounds`, against the geodesic.
@@ -172,11 +172,11 @@ class Projection:
         moved = longitude + np.where(longitude < lowest, 360.0, 0.0)
         return np.where(moved >= lowest + 360, moved - 360, moved)
 
-    def _wrapped(self, coordinates: Floats) -> Floats:
+    def _wrapped(self, coordinates: Floats, degree: int = 1) -> Floats:
         if self.wraps:
             longitude = coordinates[:, 0]
-            longitude[longitude >= 180] -= 360
-            longitude[longitude < -180] += 360
+            longitude[longitude >= 180 * degree] -= 360 * degree
+            longitude[longitude < -180 * degree] += 360 * degree
         return coordinates
 
 
