@@ -25,9 +25,8 @@ def cut_demo() -> None:
     """Write demo.txt: from dev.txt only what the names in demo.in need, at the same versions."""
     blocks = re.split(r"\n(?=[a-z0-9])", (HERE / "dev.txt").read_text())
     pinned = {block.split("==")[0].strip(): block for block in blocks if "==" in block}
-    needed_by = {
-        name: set(re.findall(r"#\s+(?:via )?\s*([a-z][a-z0-9-]+)\s*$", block, re.MULTILINE)) for name, block in pinned.items()
-    }
+    user = re.compile(r"#\s+(?:via )?\s*([a-z][a-z0-9-]+)\s*$", re.MULTILINE)
+    needed_by = {name: set(user.findall(block)) for name, block in pinned.items()}
     lines = (HERE / "demo.in").read_text().splitlines()
     wanted = {line.strip() for line in lines if line.strip() and not line.startswith("#")}
     while True:

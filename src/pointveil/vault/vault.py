@@ -145,9 +145,9 @@ class Vault:
         makes the answer epsilon-DP (noise.md).
         """
         size = _checked_size(len(cells))
+        law = NOISES[self.__noise](share.epsilon / self.points_per_unit)
         self._spend(Spend(share.purpose, share.epsilon, "count", size))
         tally = ask(lambda: self.__engine.sum(lambda xy: tally_cells(cells, xy, size), size))
-        law = NOISES[self.__noise](share.epsilon / self.points_per_unit)
         return NoisyCounts(tally + law.draw(size, self.__words), share.purpose, share.epsilon, self.points_per_unit)
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
@@ -244,6 +244,9 @@ class Vault:
     def __repr__(self) -> str:
         stamp = "Rehearsal, not private" if self.rehearsal else "Vault"
         return f"<{stamp}: epsilon {self.epsilon}, {self.left} left, protects {self.__protection.unit}>"
+
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("A vault is not an array: ask it to count.")
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("A vault cannot be copied or pickled: its points must stay where they are.")

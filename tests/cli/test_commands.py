@@ -1,0 +1,232 @@
+"""The command line: its words are a contract, its errors are clear, its exit codes exact."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
+import pytest
+
+import pointveil
+from pointveil.cli import COMMANDS, main
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    def command(*arguments: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        try:
+            main([str(argument) for argument in arguments])
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return command
+
+
+def test_help_is_quick_because_nothing_heavy_is_imported() -> None:
+    heavy = ("numpy", "pyarrow", "shapely", "pydantic")
+    code = f"import sys; from pointveil.cli import app; print([m for m in {heavy} if m in sys.modules])"
+
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert loaded.strip() == "[]"
+
+
+def test_the_verbs_of_the_library_are_commands() -> None:
+    for verb in ("survey", "draw", "synthesize", "verify"):
+        assert verb in COMMANDS
+        assert verb in pointveil.__all__
+
+
+def test_a_release_from_file_to_file(run: Run, people_file: Path, world_file: Path, tmp_path: Path) -> None:
+    output = tmp_path / "synthetic.parquet"
+
+    code, out, err = run("synthesize", people_file, output, "--world", world_file, "--epsilon", 1)
+
+    assert code == 0, err
+    assert out == ""
+    assert err.count("Left out of the synthetic file: name") == 1
+    assert pq.read_table(output).column_names == ["lon", "lat"]
+    assert (tmp_path / "synthetic.parquet.statement.json").exists()
+    assert run("verify", output)[0] == 0
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+def test_quiet_says_nothing_and_json_says_all(run: Run, people_file: Path, world_file: Path, tmp_path: Path) -> None:
+    base = ("synthesize", people_file, tmp_path / "a.csv", "--world", world_file, "--epsilon", "1/2")
+
+    assert run(*base, "--quiet") == (0, "", "")
+    code, out, _ = run(*base, "--json", "--quiet")
+
+    assert code == 0
+    assert json.loads(out)["statement"]["guarantee"]["epsilon"] == "1/2"
+
+
+def test_survey_then_draw(run: Run, people_file: Path, world_file: Path, tmp_path: Path) -> None:
+    survey, first, again = tmp_path / "city.survey", tmp_path / "a.csv", tmp_path / "b.csv"
+
+    assert run("survey", people_file, survey, "--world", world_file, "--epsilon", 1)[0] == 0
+    assert run("draw", survey, first, "--seed", 7)[0] == 0
+    assert run("draw", survey, again, "--seed", 7, "--count", 100)[0] == 0
+
+    assert len(again.read_text().splitlines()) == 101
+    assert first.read_text().splitlines()[0] == "lon,lat"
+
+
+def test_axes_delimiter_and_names_stay(run: Run, world_file: Path, people: np.ndarray, tmp_path: Path) -> None:
+    source = tmp_path / "odd.csv"
+    table = pa.table({"Breite": people[:, 1], "id": np.arange(len(people)), "Länge": people[:, 0]})
+    pa_csv.write_csv(table, source, pa_csv.WriteOptions(delimiter=";"))
+
+    code, _, err = run(
+        "synthesize", source, tmp_path / "out.csv", "--world", world_file, "--epsilon", 1, "--columns", "Länge,Breite"
+    )
+
+    assert code == 0, err
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert lines[0].replace('"', "") == "Breite;Länge"
+    assert lines[1].startswith("50.0")
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        (("--epsilon", "0"), 2, "epsilon must"),
+        (("--epsilon", "1", "--method", "magic"), 2, "There is no method 'magic'"),
+        (("--epsilon", "1", "--split", "count"), 2, "--split wants"),
+        (("--epsilon", "1", "--split", "count=2"), 2, "at most 1"),
+        (("--epsilon", "1", "--columns", "lon"), 2, "--columns wants"),
+        (("--epsilon", "1", "--columns", "a,b"), 2, "a"),
+        (("--epsilon", "1", "--max-points", "3"), 2, "--max-points needs --person"),
+        (("--epsilon", "1", "--person", "nobody"), 2, "nobody"),
+        (("--epsilon", "1", "--noise", "none"), 2, "noise must be"),
+        (("--epsilon", "11"), 3, "cap"),
+    ],
+)
+def test_a_bad_option_is_named_and_nothing_is_written_or_charged(
+    options: tuple[str, ...], code: int, says: str, run: Run, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
+    output, ledger = tmp_path / "out.parquet", tmp_path / "ledger.db"
+
+    ended, _, err = run("synthesize", people_file, output, "--world", world_file, "--ledger", ledger, *options)
+
+    assert ended == code
+    assert says in err
+    assert not output.exists()
+    assert all(row["spent"] == "0" for row in json.loads(run("ledger", "show", "--ledger", ledger, "--json")[1]))
+
+
+def test_bad_files_are_named(run: Run, people_file: Path, world_file: Path, tmp_path: Path) -> None:
+    truncated = tmp_path / "cut.parquet"
+    truncated.write_bytes(people_file.read_bytes()[:-100])
+    (tmp_path / "empty.csv").write_bytes(b"")
+    (tmp_path / "points.xyz").write_text("1 2")
+    common = ("--world", world_file, "--epsilon", "1")
+
+    for source in (truncated, tmp_path / "empty.csv", tmp_path / "points.xyz", tmp_path / "missing.csv", tmp_path):
+        code, _, err = run("synthesize", source, tmp_path / "out.csv", *common)
+        assert code == 2
+        assert source.name in err
+        assert "Traceback" not in err
+    for output in (tmp_path / "nowhere" / "out.csv", tmp_path, tmp_path / "out.xyz", people_file):
+        code, _, err = run("synthesize", people_file, output, *common)
+        assert code == 2
+        assert output.name in err
+    assert not (tmp_path / "out.csv").exists()
+
+
+def test_a_full_ledger_refuses_and_says_what_is_left(
+    run: Run, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
+    ledger = ("--ledger", tmp_path / "ledger.db")
+    assert run("ledger", "cap", people_file.name, "1.5", *ledger)[0] == 0
+    base = ("synthesize", people_file, tmp_path / "a.csv", "--world", world_file, "--epsilon", "1", *ledger)
+    assert run(*base)[0] == 0
+
+    code, _, err = run(*base)
+
+    assert code == 3
+    assert "0.5" in err
+    assert run("ledger", "verify", *ledger)[0] == 0
+
+
+def test_a_repeated_request_gives_the_same_release_at_no_cost(
+    run: Run, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
+    ledger = ("--ledger", tmp_path / "ledger.db")
+    base = ("--world", world_file, "--epsilon", "1", *ledger, "--request", "monday")
+
+    assert run("synthesize", people_file, tmp_path / "a.csv", *base)[0] == 0
+    assert run("synthesize", people_file, tmp_path / "b.csv", *base)[0] == 0
+    code, _, err = run("synthesize", people_file, tmp_path / "c.csv", *base[:2], "--epsilon", "2", *base[4:])
+
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    assert code == 2
+    assert "monday" in err
+    assert json.loads(run("ledger", "show", *ledger, "--json")[1])[0]["spent"] == "1"
+
+
+def test_an_empty_file_of_points_is_a_normal_run(run: Run, world_file: Path, tmp_path: Path) -> None:
+    (tmp_path / "nobody.csv").write_text("lon,lat\n")
+
+    code, _, err = run("synthesize", tmp_path / "nobody.csv", tmp_path / "out.csv", "--world", world_file, "-e", 1)
+
+    assert code == 0, err
+    assert (tmp_path / "out.csv").read_text().splitlines()[0] == "lon,lat"
+
+
+def test_a_world_is_made_from_public_files(run: Run, tmp_path: Path) -> None:
+    water = '{"type":"Polygon","coordinates":[[[10.009,49.9],[10.011,49.9],[10.011,50.1],[10.009,50.1],[10.009,49.9]]]}'
+    (tmp_path / "water.geojson").write_text(water)
+
+    code, out, err = run(
+        "world", tmp_path / "w.gpkg", "--bounds=10,50,10.02,50.012", "--water", tmp_path / "water.geojson", "--json"
+    )
+
+    assert code == 0, err
+    assert 0.89 < json.loads(out)["land_share"] < 0.91
+    assert run("world", tmp_path / "v.gpkg")[0] == 2
+    assert run("world", tmp_path / "v.gpkg", "--bounds=1,2,3")[0] == 2
+
+
+def test_methods_are_listed(run: Run) -> None:
+    rows = json.loads(run("methods", "--json")[1])
+
+    assert {row["method"] for row in rows} == set(pointveil.METHODS)
+    assert run("methods")[0] == 0
+
+
+def test_an_unforeseen_fault_shows_no_text_of_its_own(
+    run: Run, monkeypatch: pytest.MonkeyPatch, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("POINTVEIL_DEBUG", raising=False)
+
+    def fail(*_: object, **__: object) -> None:
+        raise KeyError("a secret at 10.0041, 50.0032")
+
+    monkeypatch.setattr("pointveil.synthesis.draw", fail)
+
+    code, out, err = run("synthesize", people_file, tmp_path / "a.csv", "--world", world_file, "--epsilon", 1)
+
+    assert code == 1
+    assert "KeyError" in err
+    assert "secret" not in out + err
+
+
+def test_the_demo_runs(run: Run, tmp_path: Path) -> None:
+    code, out, err = run("demo", tmp_path / "demo", "--json")
+
+    assert code == 0, err
+    results = json.loads(out)["results"]
+    assert {result["method"] for result in results} == set(pointveil.METHODS)
+    assert (tmp_path / "demo" / "real-beside-synthetic.png").stat().st_size > 50_000

@@ -1,0 +1,73 @@
+"""A small invented city that many tests share: a square with a river and two roads."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import shapely
+from numpy.typing import NDArray
+
+from pointveil.geography import World
+
+BOUNDS = (10.0, 50.0, 10.02, 50.012)
+RIVER = shapely.box(10.009, 49.99, 10.011, 50.02)
+ROADS = [
+    shapely.LineString([(10.0, 50.003), (10.02, 50.003)]),
+    shapely.LineString([(10.004, 50.0), (10.004, 50.012)]),
+]
+
+
+@pytest.fixture(scope="session")
+def world() -> World:
+    """A square of about 1.4 by 1.3 km with a river through its middle, and two roads."""
+    return World.make(BOUNDS, out_of_bounds=RIVER, roads=np.array(ROADS))
+
+
+@pytest.fixture(scope="session")
+def plain_world() -> World:
+    """The same square, all land, without roads."""
+    return World.make(BOUNDS)
+
+
+@pytest.fixture(scope="session")
+def people() -> NDArray[np.float64]:
+    """Longitude and latitude of 2,000 invented people, most of them in one corner, some in the river."""
+    rng = np.random.default_rng(7)
+    crowd = rng.normal((10.004, 50.003), (0.001, 0.0008), (1500, 2))
+    others = rng.uniform(BOUNDS[:2], BOUNDS[2:], (500, 2))
+    return np.concatenate([crowd, others])
+
+
+@pytest.fixture(scope="session")
+def people_file(people: NDArray[np.float64], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same people as a Parquet file, with a column that must not come out."""
+    path = tmp_path_factory.mktemp("people") / "people.parquet"
+    table = pa.table({"lon": people[:, 0], "lat": people[:, 1], "name": [f"person {i}" for i in range(len(people))]})
+    pq.write_table(table, path)
+    return path
+
+
+@pytest.fixture(scope="session")
+def world_file(world: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The city as a file."""
+    path = tmp_path_factory.mktemp("world") / "world.gpkg"
+    world.write(path)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def own_ledger(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test may touch the ledger of whoever runs it."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data-home"))
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder with the three real cities."""
+    folder = os.environ.get("POINTVEIL_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("needs the three real cities: set POINTVEIL_DATA to their folder")
+    return Path(folder)

@@ -1,0 +1,143 @@
+"""From vault to survey to points: the whole story, on a small city."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+import shapely
+from numpy.typing import NDArray
+
+import pointveil as pv
+from pointveil.errors import BudgetError, InputError
+from pointveil.geography import World
+from pointveil.survey import Survey
+from pointveil.synthesis import draw, survey, synthesize, to_lattice
+from pointveil.testing import ScriptedVault
+from pointveil.vault import Vault
+
+RIVER = shapely.box(10.009, 49.99, 10.011, 50.02)
+
+
+@pytest.fixture
+def surveyed(people_file: Path, world: World) -> Survey:
+    return survey(Vault.open(people_file, world, epsilon=1), "ugrid-uni")
+
+
+def test_points_never_fall_in_water(world: World) -> None:
+    synthetic = synthesize(ScriptedVault(world, everywhere=1000), "ugrid-uni", seed=1)  # type: ignore[arg-type]
+
+    assert len(synthetic) > 1000
+    assert not shapely.contains_xy(RIVER, *synthetic.coordinates.T).any()
+    assert shapely.intersects_xy(world.boundary, *synthetic.coordinates.T).all()
+
+
+def test_all_epsilon_is_spent_exactly(people_file: Path, world: World) -> None:
+    vault = Vault.open(people_file, world, epsilon="1/7")
+
+    synthetic = synthesize(vault, "ugrid-uni")
+
+    assert vault.left == 0
+    assert sum(Fraction(question.epsilon) for question in synthetic.statement.questions) == Fraction(1, 7)
+
+
+def test_a_spent_vault_is_refused(people_file: Path, world: World) -> None:
+    vault = Vault.open(people_file, world, epsilon=1)
+    synthesize(vault, "ugrid-uni")
+
+    with pytest.raises(BudgetError, match="Nothing is left"):
+        synthesize(vault, "ugrid-uni")
+
+
+def test_the_number_of_points_is_about_right(surveyed: Survey, people: NDArray[np.float64], world: World) -> None:
+    real = int(world.on_land(world.projection.to_metres(people)).sum())
+
+    assert abs(len(draw(surveyed)) - real) < 150  # 170 cells, noise of 1.4 each: eight standard deviations
+
+
+def test_the_same_seed_gives_the_same_points_and_another_gives_others(surveyed: Survey) -> None:
+    first, again, other = (draw(surveyed, seed=seed).coordinates for seed in (7, 7, 8))
+
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first[:100], other[:100])
+
+
+def test_without_a_seed_every_drawing_is_another(surveyed: Survey) -> None:
+    assert not np.array_equal(draw(surveyed, count=50).coordinates, draw(surveyed, count=50).coordinates)
+
+
+def test_a_saved_survey_draws_the_same_points_without_the_data(surveyed: Survey, tmp_path: Path) -> None:
+    surveyed.write(tmp_path / "city.survey")
+
+    read = Survey.read(tmp_path / "city.survey")
+
+    assert np.array_equal(draw(read, seed=3).coordinates, draw(surveyed, seed=3).coordinates)
+    assert read.statement == surveyed.statement
+    assert read.world == surveyed.world
+
+
+@pytest.mark.parametrize("count", [0, 1, 17, 50_000])
+def test_any_number_of_points_may_be_drawn(count: int, surveyed: Survey) -> None:
+    assert len(draw(surveyed, count=count, seed=1)) == count
+
+
+@pytest.mark.parametrize("count", [-1, 2**40])
+def test_a_number_of_points_that_makes_no_sense_is_refused(count: int, surveyed: Survey) -> None:
+    with pytest.raises(InputError, match="number of points"):
+        draw(surveyed, count=count)
+
+
+def test_coordinates_lie_on_the_public_lattice(surveyed: Survey) -> None:
+    coordinates = draw(surveyed, seed=1).coordinates
+
+    assert np.array_equal(np.round(coordinates, 7), coordinates)
+
+
+def test_points_at_the_waters_edge_are_snapped_onto_land(world: World) -> None:
+    west_bank = world.projection.to_metres(np.array([[10.009, 50.005]]))[0, 0]
+    xy = np.column_stack([np.full(1000, west_bank - 1e-4), np.linspace(10, 1000, 1000)])
+
+    coordinates = to_lattice(xy, world, "EPSG:4326", np.random.default_rng(1))
+
+    assert world.on_land(world.projection.to_metres(coordinates)).all()
+    assert len(coordinates) == 1000
+
+
+def test_a_file_that_is_no_survey_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "text.survey").write_text("hello")
+
+    with pytest.raises(InputError, match=r"text\.survey is not a survey"):
+        Survey.read(tmp_path / "text.survey")
+    with pytest.raises(InputError, match="There is no file"):
+        Survey.read(tmp_path / "missing.survey")
+
+
+def test_an_unknown_method_is_refused_with_the_known_ones(people_file: Path, world: World) -> None:
+    with pytest.raises(InputError, match="ugrid-uni"):
+        survey(Vault.open(people_file, world, epsilon=1), "magic")
+
+
+def test_public_names_are_there_and_no_others() -> None:
+    for name in pv.__all__:
+        assert getattr(pv, name) is not None
+    with pytest.raises(AttributeError):
+        _ = pv.secret
+
+
+def test_the_frames_have_the_inputs_columns(surveyed: Survey) -> None:
+    synthetic = draw(surveyed, count=10, seed=1)
+
+    assert list(synthetic.to_pandas().columns) == ["lon", "lat"]
+    assert synthetic.to_arrow().column_names == ["lon", "lat"]
+    assert synthetic.to_geopandas().crs.to_epsg() == 4326
+    assert "10 points" in repr(synthetic)
+
+
+def test_a_custom_split_must_add_up() -> None:
+    method = pv.METHODS["ugrid-uni"]
+
+    assert method.with_split({"count": 1}).shares() == {"total": Fraction(1, 100), "count": Fraction(99, 100)}
+    with pytest.raises(InputError, match="add up to 1"):
+        method.with_split({"count": "1/2"})
+    with pytest.raises(InputError, match="must name total, count"):
+        method.with_split({"count": "1/2", "place": "1/2"})
