@@ -116,15 +116,10 @@ def output_layout(path: str | os.PathLike[str], like: Layout) -> Layout:
     """Return the layout of a new file: as `like`, save for what the suffix of `path` decides."""
     path = Path(path)
     name = format_of(path)
-    if name == "parquet" and like.geometry is not None:
+    if name == "parquet" and _has_geometry(like):
         name = "geoparquet"
     if FORMATS[name].has_geometry:
-        same = like.format == name
-        geometry = like.geometry if same or (like.geometry and name == "geoparquet") else None
-        geometry = geometry or GEOMETRY_NAMES.get(name, "geometry")
-        layer = (like.layer if same else None) or path.stem
-        encoding = like.encoding if same else "WKB"
-        return Layout(name, like.crs, geometry=geometry, layer=layer, encoding=encoding, left_out=like.left_out)
+        return _with_geometry(name, path.stem, like)
     plain = dataclasses.replace(like, format=name, geometry=None, layer=None, encoding="WKB")
     if path.suffix.lower() == ".tsv":
         plain = dataclasses.replace(plain, delimiter="\t")
@@ -132,6 +127,20 @@ def output_layout(path: str | os.PathLike[str], like: Layout) -> Layout:
         x, y = ("lon", "lat") if is_geographic(like.crs) else ("x", "y")
         plain = dataclasses.replace(plain, x=x, y=y, y_first=False)
     return plain
+
+
+def _has_geometry(layout: Layout) -> bool:
+    known = FORMATS.get(layout.format)
+    return layout.geometry is not None if known is None else known.has_geometry
+
+
+def _with_geometry(name: str, stem: str, like: Layout) -> Layout:
+    usual = GEOMETRY_NAMES.get(name, "geometry")
+    new = Layout(name, like.crs, geometry=usual, layer=stem, left_out=like.left_out)
+    if like.format == name:
+        same = dataclasses.replace(like, geometry=like.geometry or usual, layer=like.layer or stem)
+        return dataclasses.replace(same, x=None, y=None, y_first=False)
+    return dataclasses.replace(new, geometry=like.geometry or usual)
 
 
 def write_points(

@@ -135,7 +135,17 @@ def checked(driver: Driver, path: Path) -> Path:
     with path.open("rb") as stream:
         if stream.read(start + len(mark))[start:] != mark:
             raise InputError(f"{path.name} is not a {driver.gdal} file; it may be of another format.")
+    if driver is SHAPEFILE:
+        whole_shapefile(path)
     return path
+
+
+def whole_shapefile(path: Path) -> None:
+    """Refuse a Shapefile that is shorter than it says, whose end GDAL would take for missing points."""
+    with path.open("rb") as stream:
+        words = int.from_bytes(stream.read(28)[24:], "big")
+    if path.stat().st_size < max(2 * words, 100):
+        raise InputError(f"{path.name} is not whole: it is shorter than it says, so it was cut off.")
 
 
 def _info(driver: Driver, path: Path, layer: str | None) -> dict[str, Any]:
