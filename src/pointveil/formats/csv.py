@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,11 +77,24 @@ class CsvPoints:
             return self._in_text(self._parsed_by_line(block))
         try:
             table = self._parsed(block, pa.float64())
-        except pa.ArrowInvalid:
-            return self._in_text(self._parsed(block, pa.binary()).columns)
+        except pa.ArrowException:
+            return self._leniently(block)
         return self._made(numbers(table.column(0)), numbers(table.column(1)), table.columns[2:])
 
-    def _parsed(self, block: bytes, kind: Any) -> Any:
+    def _leniently(self, block: bytes) -> Batch:
+        # Arrow shows lines of the wrong width to Python as UTF-8, and complains aloud when they are not.
+        encode = not block.isascii()
+        text = block.decode("latin-1").encode() if encode else block
+        try:
+            columns = self._parsed(text, pa.binary(), lambda _: "skip").columns
+        except pa.ArrowException:
+            return self._in_text(self._parsed_by_line(block))
+        if encode and len(columns) > 2:
+            person = [value.decode().encode("latin-1") for value in columns[2].to_pylist()]
+            columns = [*columns[:2], pa.array(person, pa.binary())]
+        return self._in_text(columns)
+
+    def _parsed(self, block: bytes, kind: Any, wrong_width: Callable[[Any], str] | None = None) -> Any:
         names = [str(field) for field in self.fields]
         kinds = dict(zip(names, (kind, kind, pa.binary()), strict=False))
         return arrow_csv.read_csv(
@@ -95,7 +108,7 @@ class CsvPoints:
                 delimiter=self.layout.delimiter,
                 quote_char='"' if b'"' in block else False,
                 newlines_in_values=True,
-                invalid_row_handler=lambda _: "skip",
+                invalid_row_handler=wrong_width,
             ),
             arrow_csv.ConvertOptions(include_columns=names, column_types=kinds),
         )
