@@ -8,8 +8,12 @@ if TYPE_CHECKING:
     from pointveil.geography import World as World
     from pointveil.methods import METHODS as METHODS
     from pointveil.methods import Method as Method
+    from pointveil.partition import AdaptiveGrid as AdaptiveGrid
+    from pointveil.partition import Clusters as Clusters
     from pointveil.partition import UniformGrid as UniformGrid
+    from pointveil.placement import KernelDensity as KernelDensity
     from pointveil.placement import Uniform as Uniform
+    from pointveil.placement import WeightedUniform as WeightedUniform
     from pointveil.survey import Survey as Survey
     from pointveil.synthesis import draw as draw
     from pointveil.synthesis import survey as survey
@@ -24,8 +28,12 @@ _HOMES = {
     "World": "geography",
     "METHODS": "methods",
     "Method": "methods",
+    "AdaptiveGrid": "partition",
+    "Clusters": "partition",
     "UniformGrid": "partition",
+    "KernelDensity": "placement",
     "Uniform": "placement",
+    "WeightedUniform": "placement",
     "Survey": "survey",
     "draw": "synthesis",
     "survey": "synthesis",

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pointveil.errors import InputError
-from pointveil.partition import Budget, Partitioner, UniformGrid
-from pointveil.placement import Placement, Uniform
+from pointveil.partition import AdaptiveGrid, Budget, Clusters, Partitioner, UniformGrid
+from pointveil.placement import KernelDensity, Placement, Uniform, WeightedUniform
 from pointveil.vault import Share
 
 TOTAL_SHARE = Fraction(1, 100)
@@ -124,16 +124,72 @@ def _table(*rows: Method) -> Mapping[str, Method]:
     return MappingProxyType({row.name: row for row in rows})
 
 
-PARTITIONERS = {kind.__name__: kind for kind in (UniformGrid,)}
-PLACEMENTS = {kind.__name__: kind for kind in (Uniform,)}
+PARTITIONERS = {kind.__name__: kind for kind in (UniformGrid, AdaptiveGrid, Clusters)}
+PLACEMENTS = {kind.__name__: kind for kind in (Uniform, WeightedUniform, KernelDensity)}
 
 METHODS = _table(
     Method(
         UniformGrid(),
         Uniform(),
-        {"total": "1/100", "count": "99/100"},
+        {"count": 1},
         "ugrid-uni",
         "The simplest: equal cells, even placement. A baseline, and quick to explain.",
+    ),
+    Method(
+        UniformGrid(),
+        WeightedUniform(),
+        {"count": 1},
+        "ugrid-wud",
+        "As ugrid-uni, but leaning towards busy neighbours: nearly always a little better, at no cost.",
+    ),
+    Method(
+        UniformGrid(),
+        KernelDensity(),
+        {"count": "3/5", "place": "2/5"},
+        "ugrid-kde",
+        "For comparison with the paper: a private kernel keeps little, and its share is better spent on counts.",
+    ),
+    Method(
+        AdaptiveGrid(),
+        Uniform(),
+        {"shape": "1/2", "count": "1/2"},
+        "agrid-uni",
+        "Small cells where people are, large ones elsewhere: good when people crowd in few places.",
+    ),
+    Method(
+        AdaptiveGrid(),
+        WeightedUniform(),
+        {"shape": "1/2", "count": "1/2"},
+        "agrid-wud",
+        "As agrid-uni, leaning towards busy neighbours.",
+    ),
+    Method(
+        AdaptiveGrid(),
+        KernelDensity(),
+        {"shape": "2/5", "count": "2/5", "place": "1/5"},
+        "agrid-kde",
+        "For comparison with the paper; agrid-uni spends the same epsilon better.",
+    ),
+    Method(
+        Clusters(),
+        Uniform(),
+        {"shape": "2/3", "count": "1/3"},
+        "clust-uni",
+        "A fixed number of regions of any shape: for few regions on a map, not for detail.",
+    ),
+    Method(
+        Clusters(),
+        WeightedUniform(),
+        {"shape": "2/3", "count": "1/3"},
+        "clust-wud",
+        "As clust-uni, leaning towards busy neighbours.",
+    ),
+    Method(
+        Clusters(),
+        KernelDensity(),
+        {"shape": "1/4", "count": "1/2", "place": "1/4"},
+        "clust-kde",
+        "For comparison with the paper; clust-uni spends the same epsilon better.",
     ),
 )
 DEFAULT_METHOD = "ugrid-uni"

@@ -1,24 +1,36 @@
 """Public knowledge: places, shapes and projections, and no private data."""
 
 from pointveil.geography.clipping import LandOf, Regions, clip_to_land
+from pointveil.geography.fans import Fans, cut_into_fans
 from pointveil.geography.grid import Grid
 from pointveil.geography.layers import LINES, POLYGONS, Layer, read_layer
+from pointveil.geography.nested_grid import NestedGrid
+from pointveil.geography.packing import pack
 from pointveil.geography.projection import Projection
 from pointveil.geography.roads import Roads
+from pointveil.geography.sites import RegionSites
 from pointveil.geography.triangles import Triangulation
+from pointveil.geography.voronoi import Voronoi, nearest_of
 from pointveil.geography.world import World
 
 __all__ = [
     "LINES",
     "POLYGONS",
+    "Fans",
     "Grid",
     "LandOf",
     "Layer",
+    "NestedGrid",
     "Projection",
+    "RegionSites",
     "Regions",
     "Roads",
     "Triangulation",
+    "Voronoi",
     "World",
     "clip_to_land",
+    "cut_into_fans",
+    "nearest_of",
+    "pack",
     "read_layer",
 ]

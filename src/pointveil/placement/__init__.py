@@ -1,4 +1,6 @@
 """How: place points within a region."""
 
 from pointveil.placement.base import Placement as Placement
+from pointveil.placement.kernel_density import KernelDensity as KernelDensity
 from pointveil.placement.uniform import Uniform as Uniform
+from pointveil.placement.weighted_uniform import WeightedUniform as WeightedUniform

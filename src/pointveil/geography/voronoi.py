@@ -1,0 +1,97 @@
+"""Regions of all places that are nearest to the same centre."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from pointveil.errors import InputError
+from pointveil.geography.projection import Bounds, Floats
+
+NOWHERE = -1
+MOST_TIED = 16
+"""How many centres may be as near to one place; six in a honeycomb."""
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Voronoi:
+    """One region around each centre, within a box; a place as near to two centres belongs to the first of them.
+
+    Parameters
+    ----------
+    bounds
+        West, south, east and north, in metres; a region holds its part of the west and south edges only.
+    centres
+        One row a region, no two alike, all within the bounds.
+    """
+
+    bounds: Bounds
+    centres: Floats
+
+    def __post_init__(self) -> None:
+        """Refuse centres that would leave a region without area."""
+        if not len(self.centres) or len(np.unique(self.centres, axis=0)) != len(self.centres):
+            raise InputError("Voronoi regions need at least one centre, and no two in the same place.")
+
+    def __len__(self) -> int:
+        return len(self.centres)
+
+    def locate(self, xy: Floats) -> Ints:
+        """Return the number of the region that holds each point, and -1 for a point outside the bounds."""
+        xy = np.asarray(xy, dtype=np.float64)
+        west, south, east, north = self.bounds
+        with np.errstate(all="ignore"):
+            x, y = xy[:, 0], xy[:, 1]
+            inside = (x >= west) & (x < east) & (y >= south) & (y < north)
+        if inside.all():
+            return _nearest(self._tree, xy)
+        found = np.full(len(xy), NOWHERE, dtype=np.int64)
+        found[inside] = _nearest(self._tree, xy[inside])
+        return found
+
+    def rectangles(self) -> None:
+        """Say that these regions are no rectangles."""
+        return
+
+    def polygons(self, which: Ints) -> NDArray[Any]:
+        """Return the outlines of these regions."""
+        return self._outlines[which]
+
+    @cached_property
+    def _tree(self) -> Any:
+        return cKDTree(self.centres)
+
+    @cached_property
+    def _outlines(self) -> NDArray[Any]:
+        box = shapely.box(*self.bounds)
+        if len(self) == 1:
+            return np.array([box], dtype=object)
+        cells = shapely.get_parts(
+            shapely.voronoi_polygons(shapely.multipoints(self.centres), extend_to=box, ordered=True)
+        )
+        west, south, east, north = shapely.bounds(cells).T
+        beyond = (west < self.bounds[0]) | (south < self.bounds[1]) | (east > self.bounds[2]) | (north > self.bounds[3])
+        cells[beyond] = shapely.intersection(cells[beyond], box)
+        return np.asarray(cells, dtype=object)
+
+
+def nearest_of(centres: Floats, xy: Floats) -> Ints:
+    """Return the number of the centre nearest to each point; of several as near, the lowest number."""
+    return _nearest(cKDTree(centres), xy)
+
+
+def _nearest(tree: Any, xy: Floats) -> Ints:
+    if tree.n == 1 or not len(xy):
+        return np.zeros(len(xy), dtype=np.int64)
+    distance, number = tree.query(xy, k=2)
+    found = np.asarray(number[:, 0], dtype=np.int64)
+    tied = np.flatnonzero(distance[:, 0] == distance[:, 1])
+    if len(tied):
+        distance, number = tree.query(xy[tied], k=min(MOST_TIED, tree.n))
+        found[tied] = np.where(distance == distance[:, :1], number, tree.n).min(axis=1)
+    return found

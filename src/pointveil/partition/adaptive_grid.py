@@ -1,0 +1,78 @@
+"""Divide the world into cells that are smaller where people are (the paper's AGrid)."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.estimate import project_parts, project_to_total, reconcile
+from pointveil.geography import Grid, NestedGrid, World, clip_to_land
+from pointveil.partition.base import Budget, Counted, ask_total, grid_side
+from pointveil.vault import NoisyCounts, Respondent
+
+LEAST_SIDE = 10
+MOST_PARTS = 2**23
+"""No nested grid has more cells, whatever the noisy counts say."""
+
+
+@dataclass(frozen=True)
+class AdaptiveGrid:
+    """A coarse grid, each of whose cells is cut as finely as its noisy count allows.
+
+    Parameters
+    ----------
+    granularity
+        How many points a coarse cell's side is sized for, for each unit of noise (10 in the paper).
+    fine_granularity
+        How many points a fine cell should have for each unit of noise (5 in the paper).
+    """
+
+    granularity: float = 10.0
+    fine_granularity: float = 5.0
+    spends: ClassVar[tuple[str, ...]] = ("total", "shape", "count")
+    post_processing: ClassVar[tuple[str, ...]] = (
+        "counts of the two levels made to agree, weighted by their variance",
+        "counts made non-negative, with their total kept",
+    )
+    needs_roads: ClassVar[bool] = False
+
+    def divide(self, vault: Respondent, world: World, budget: Budget) -> Counted:
+        """Count coarsely, cut busy cells finely, and count again."""
+        per_point = {purpose: share.epsilon / vault.points_per_unit for purpose, share in budget.items()}
+        side = coarse_side(ask_total(vault, budget["total"]), per_point["shape"], self.granularity)
+        coarse = Grid(world.bounds, side, side)
+        busy = vault.count(coarse, budget["shape"])
+        fine = NestedGrid(coarse, fine_sides(busy.values, per_point["count"], self.fine_granularity))
+        return agree(fine, busy, vault.count(fine, budget["count"]), world)
+
+
+def coarse_side(total: float, epsilon: Fraction, granularity: float) -> int:
+    """Return the number of cells along one side of the coarse grid (equation 6), a whole number."""
+    return max(LEAST_SIDE, grid_side(total, epsilon, granularity) // 4)
+
+
+def fine_sides(counts: NDArray[np.int64], epsilon: Fraction, granularity: float) -> NDArray[np.int64]:
+    """Return into how many parts a side of each coarse cell is cut (equation 7); never more than MOST_PARTS in all."""
+    sides = np.ceil(np.sqrt(np.maximum(counts, 0) * (float(epsilon) / granularity)))
+    sides = np.maximum(sides, 1.0)
+    excess = float(np.square(sides).sum()) / MOST_PARTS
+    if excess > 1:
+        sides = np.maximum(np.floor(sides / np.sqrt(excess)), 1.0)
+    return sides.astype(np.int64)
+
+
+def agree(fine: NestedGrid, busy: NoisyCounts, noisy: NoisyCounts, world: World) -> Counted:
+    """Return non-negative counts of the fine cells that have land, such that both levels agree.
+
+    That nobody is in a cell without land is known beforehand, so its noise is left out of every sum.
+    """
+    land = clip_to_land(fine, world)
+    habitable = land.area > 0
+    owner, parts = fine.owner[habitable], noisy.values[habitable].astype(np.float64)
+    wholes = reconcile(busy.values.astype(np.float64), busy.variance, parts, noisy.variance, owner)
+    wholes[np.bincount(owner, minlength=len(wholes)) == 0] = 0.0
+    counts = np.zeros(len(fine))
+    counts[habitable] = project_parts(parts, owner, project_to_total(wholes, float(wholes.sum())))
+    return Counted(fine, counts, land)

@@ -1,0 +1,82 @@
+"""Divide the world into regions around centres of noisy density (the paper's Clust)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+from pointveil.geography import Grid, Voronoi, World, nearest_of, pack
+from pointveil.partition.base import Budget, Counted, ask_total, grid_side, settle
+from pointveil.vault import Respondent
+
+Floats = NDArray[np.float64]
+CENTIMETRE = 0.01
+MOST_CLUSTERS = 100_000
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Voronoi regions around centres found by weighted k-means on a noisy grid (EUGKM).
+
+    Parameters
+    ----------
+    clusters
+        How many regions are wanted (1,000 in the paper); a world with little land may get fewer.
+    granularity
+        How many points a cell of the grid should have for each unit of noise (10 in the paper).
+    rounds
+        How often the centres are moved at most.
+    """
+
+    clusters: int = 1000
+    granularity: float = 10.0
+    rounds: int = 20
+    spends: ClassVar[tuple[str, ...]] = ("total", "shape", "count")
+    post_processing: ClassVar[tuple[str, ...]] = (
+        "centres moved to the middle of the noisy counts nearest to them",
+        "counts made non-negative, with their total kept",
+    )
+    needs_roads: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that make no regions."""
+        if not 1 <= self.clusters <= MOST_CLUSTERS or self.rounds < 0:
+            raise InputError(f"clusters must lie between 1 and {MOST_CLUSTERS:,}, and rounds must not be negative.")
+
+    def divide(self, vault: Respondent, world: World, budget: Budget) -> Counted:
+        """Count a grid, move evenly packed centres to where the counts are, and count the regions around them."""
+        total = ask_total(vault, budget["total"])
+        side = grid_side(total, budget["shape"].epsilon / vault.points_per_unit, self.granularity)
+        grid = Grid(world.bounds, side, side)
+        weights = np.maximum(vault.count(grid, budget["shape"]).values, 0).astype(np.float64)
+        places = grid.lower_corners() + np.array(grid.cell_size) / 2
+        start = pack(self.clusters, world.bounds, world.on_land, world.land_area)
+        centres = move_centres(start, places[weights > 0], weights[weights > 0], self.rounds)
+        regions = Voronoi(world.bounds, distinct(centres))
+        return settle(regions, vault.count(regions, budget["count"]), world)
+
+
+def move_centres(centres: Floats, places: Floats, weights: Floats, rounds: int) -> Floats:
+    """Return the centres after weighted k-means: each moved to the middle of the places nearest to it, repeatedly.
+
+    A centre that is nearest to no place stays where it is. Equal distances go to the lowest number.
+    """
+    label = np.full(len(places), -1)
+    for _ in range(rounds):
+        before, label = label, nearest_of(centres, places)
+        if (label == before).all():
+            break
+        weight = np.bincount(label, weights, len(centres))
+        sums = [np.bincount(label, weights * places[:, axis], len(centres)) for axis in (0, 1)]
+        moved = np.column_stack(sums) / np.where(weight > 0, weight, 1.0)[:, None]
+        centres = np.where((weight > 0)[:, None], moved, centres)
+    return centres
+
+
+def distinct(centres: Floats) -> Floats:
+    """Return centres rounded to centimetres, in their order, each once."""
+    rounded = np.rint(centres / CENTIMETRE) * CENTIMETRE
+    first = np.unique(rounded, axis=0, return_index=True)[1]
+    return np.asarray(rounded[np.sort(first)])

@@ -1,0 +1,81 @@
+"""Place points near blurred real ones (the paper's KDE, with a kernel that is proved)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+from pointveil.estimate import round_to_total
+from pointveil.geography import RegionSites, World
+from pointveil.partition import Budget, Counted
+from pointveil.vault import NoisyPoints, Respondent
+
+MOST_BLURRED = 2**26
+"""How many blurred points are asked for at most; a larger drawing uses them again."""
+SIDES = (2, 4, 8, 16, 32, 64)
+
+
+@dataclass(frozen=True)
+class Blurred:
+    """Where the sites of regions are, and the blurred points on them."""
+
+    sites: RegionSites
+    points: NoisyPoints
+
+
+@dataclass(frozen=True)
+class KernelDensity:
+    """Blur the real points of each region, within it.
+
+    Parameters
+    ----------
+    max_uses
+        How often a real point may be used. Each use must be blurred more: 1 tells most (the paper's λ was 2).
+    side
+        How many sites lie along a side of a region: a power of two.
+    """
+
+    max_uses: int = 1
+    side: int = 8
+    spends: ClassVar[tuple[str, ...]] = ("place",)
+    post_processing: ClassVar[tuple[str, ...]] = (
+        "counts rounded with their total kept",
+        "blurred points spread evenly within their sites on land",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that no kernel can have."""
+        if self.max_uses < 1 or self.side not in SIDES:
+            raise InputError(f"max_uses must be at least 1, and side one of {SIDES}.")
+
+    def ask(self, vault: Respondent, world: World, counted: Counted, budget: Budget) -> Blurred:
+        """Ask roughly where the points of each region are."""
+        sites = RegionSites(counted.regions, counted.land, world, self.side)
+        wanted = np.where(sites.site_counts() > 0, counted.counts, 0.0)
+        whole = round_to_total(wanted, min(counted.total, MOST_BLURRED), np.random.default_rng(0))
+        return Blurred(sites, vault.scatter(sites, whole, budget["place"], max_uses=self.max_uses))
+
+    def draw(
+        self,
+        world: World,  # noqa: ARG002 - the sites know
+        counted: Counted,  # noqa: ARG002 - the blurred points know
+        answers: Blurred,
+        count: int,
+        rng: np.random.Generator,
+    ) -> NDArray[np.float64]:
+        """Return a place for each blurred point; some twice or not at all if another number is wanted."""
+        points = answers.points
+        chosen = choose_points(len(points.region), count, rng)
+        return answers.sites.pick(points.region[chosen], points.site[chosen], rng)
+
+
+def choose_points(available: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return `count` of the numbers below `available`, in random order, each as often as any other or once more."""
+    if not available:
+        return np.zeros(0, dtype=np.int64)
+    rounds, rest = divmod(count, available)
+    chosen = np.concatenate([np.tile(np.arange(available), rounds), rng.permutation(available)[:rest]])
+    rng.shuffle(chosen)
+    return np.asarray(chosen, dtype=np.int64)

@@ -1,0 +1,78 @@
+"""Place more points in the part of a region that faces busy neighbours (the paper's WUD)."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+from pointveil.estimate import round_to_total
+from pointveil.geography import Fans, Triangulation, World, cut_into_fans
+from pointveil.partition import Budget, Counted
+from pointveil.placement.base import shuffled_regions
+from pointveil.vault import Respondent
+
+
+@dataclass(frozen=True)
+class Weighted:
+    """Sub-regions and how many people each most likely has."""
+
+    land: Triangulation
+    counts: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class WeightedUniform:
+    """Weigh each side of a region by its area and by who lives across it.
+
+    Parameters
+    ----------
+    area_weight
+        How much area matters, from 0 (only neighbours) to 1 (only area).
+    """
+
+    area_weight: float = 0.5
+    spends: ClassVar[tuple[str, ...]] = ()
+    post_processing: ClassVar[tuple[str, ...]] = (
+        "each region's count divided among its sides, by their area and by the noisy counts across them",
+        "counts rounded with their total kept",
+        "points spread evenly on the land of each side",
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse a weight that is not one."""
+        if not 0 <= self.area_weight <= 1:
+            raise InputError(f"area_weight must lie between 0 and 1, not {self.area_weight}.")
+
+    def ask(self, vault: Respondent, world: World, counted: Counted, budget: Budget) -> Weighted:  # noqa: ARG002
+        """Ask nothing; divide each region's people among its sides."""
+        occupied = np.flatnonzero((counted.counts > 0) & (counted.land.area > 0))
+        fans = cut_into_fans(counted.regions, counted.land, world, occupied)
+        across = counted.regions.locate(fans.beyond)
+        facing = np.where(across >= 0, counted.counts[across], 0.0)
+        shares = side_shares(fans, facing, len(counted.counts), self.area_weight)
+        return Weighted(fans.land, counted.counts[fans.region] * shares)
+
+    def draw(
+        self,
+        world: World,  # noqa: ARG002 - the land of each side says enough
+        counted: Counted,  # noqa: ARG002 - as does what was worked out from it
+        answers: Weighted,
+        count: int,
+        rng: np.random.Generator,
+    ) -> NDArray[np.float64]:
+        """Return points picked evenly from the land of each side."""
+        whole = round_to_total(answers.counts, count, rng)
+        return answers.land.pick(shuffled_regions(whole, rng), rng)
+
+
+def side_shares(fans: Fans, facing: NDArray[np.float64], regions: int, area_weight: float) -> NDArray[np.float64]:
+    """Return the part of its region's people that each side has (equation 8); they add up to one in each region.
+
+    Where nobody lives across any side, 0/0 in the equation, the sides share by area alone.
+    """
+    area_share = fans.area / np.bincount(fans.region, fans.area, regions)[fans.region]
+    around = np.bincount(fans.region, facing, regions)[fans.region]
+    facing_share = np.divide(facing, around, out=area_share.copy(), where=around > 0)
+    return np.asarray(area_weight * area_share + (1 - area_weight) * facing_share)
