@@ -1,0 +1,243 @@
+"""Keep the ledger's book: its tables, its chain of hashes, how it is made and opened."""
+
+import hashlib
+import hmac
+import os
+import secrets
+import sqlite3
+import stat
+import tempfile
+from collections.abc import Iterable
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+from pointveil.errors import InputError
+
+MICRO = 10**6
+PATIENCE = 30  # seconds to wait for another process
+APPLICATION = 0x50564C47  # "PVLG", so that no other database passes for a ledger
+VERSION = 1
+DURABLE = ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON")  # a commit waits for the disk
+
+Kind = Literal["cap", "name", "content", "charge", "finish"]
+Value = int | str | bytes | None
+
+FIELDS = (
+    *("id", "time", "kind", "account", "name", "fingerprint", "micro", "exact", "entry"),
+    *("request", "purpose", "seed", "output", "survey", "salt", "previous"),
+)
+
+# The triggers look for earlier rows themselves: a UNIQUE index would let INSERT OR REPLACE delete silently.
+SCHEMA = """
+CREATE TABLE secret (
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  key BLOB NOT NULL CHECK (length(key) = 32)
+) STRICT;
+CREATE TABLE event (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  time TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  account INTEGER,
+  name TEXT,
+  fingerprint BLOB,
+  micro INTEGER CHECK (micro >= 0),
+  exact TEXT,
+  entry INTEGER,
+  request TEXT,
+  purpose TEXT,
+  seed TEXT,
+  output TEXT,
+  survey BLOB,
+  salt BLOB NOT NULL CHECK (length(salt) = 16),
+  previous BLOB NOT NULL CHECK (length(previous) = 32),
+  hash BLOB NOT NULL CHECK (length(hash) = 32),
+  CHECK (CASE kind
+    WHEN 'cap' THEN account IS NOT NULL AND micro IS NOT NULL AND exact IS NOT NULL
+    WHEN 'name' THEN account IS NOT NULL AND name IS NOT NULL
+    WHEN 'content' THEN account IS NOT NULL AND length(fingerprint) IS 32
+    WHEN 'charge' THEN account IS NOT NULL AND name IS NOT NULL AND micro IS NOT NULL AND micro > 0
+                       AND exact IS NOT NULL AND entry IS NOT NULL AND purpose IS NOT NULL
+    WHEN 'finish' THEN entry IS NOT NULL AND seed IS NOT NULL AND output IS NOT NULL AND survey IS NOT NULL
+    ELSE FALSE END)
+) STRICT;
+CREATE INDEX event_of_account ON event (kind, account);
+CREATE INDEX event_of_name ON event (kind, name);
+CREATE INDEX event_of_fingerprint ON event (kind, fingerprint);
+CREATE INDEX event_of_entry ON event (kind, entry);
+CREATE INDEX event_of_request ON event (kind, request);
+CREATE VIEW balance AS
+  SELECT account,
+    (SELECT micro FROM event WHERE kind = 'cap' AND account = opened.account ORDER BY id DESC LIMIT 1) AS cap,
+    (SELECT coalesce(sum(micro), 0) FROM event WHERE kind = 'charge' AND account = opened.account) AS spent,
+    (SELECT count(*) FROM event WHERE kind = 'charge' AND account = opened.account) AS charges
+  FROM (SELECT DISTINCT account FROM event WHERE kind = 'cap') AS opened;
+CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event
+  BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+CREATE TRIGGER event_is_never_deleted BEFORE DELETE ON event
+  BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+CREATE TRIGGER event_comes_last BEFORE INSERT ON event
+  WHEN NEW.id IS NOT (SELECT coalesce(max(id), 0) + 1 FROM event)
+    OR EXISTS (SELECT 1 FROM event WHERE id = NEW.id - 1 AND hash IS NOT NEW.previous)
+  BEGIN SELECT RAISE(ABORT, 'an event must follow the last one'); END;
+CREATE TRIGGER charge_stays_within_cap BEFORE INSERT ON event
+  WHEN NEW.kind = 'charge'
+    AND NOT EXISTS (SELECT 1 FROM balance WHERE account = NEW.account AND spent + NEW.micro <= cap)
+  BEGIN SELECT RAISE(ABORT, 'the charge is over the cap'); END;
+CREATE TRIGGER name_has_one_account BEFORE INSERT ON event
+  WHEN NEW.kind = 'name' AND EXISTS (SELECT 1 FROM event WHERE kind = 'name' AND name = NEW.name)
+  BEGIN SELECT RAISE(ABORT, 'the name has an account already'); END;
+CREATE TRIGGER content_has_one_account BEFORE INSERT ON event
+  WHEN NEW.kind = 'content'
+    AND EXISTS (SELECT 1 FROM event WHERE kind = 'content' AND fingerprint = NEW.fingerprint)
+  BEGIN SELECT RAISE(ABORT, 'the content has an account already'); END;
+CREATE TRIGGER finish_follows_charge BEFORE INSERT ON event
+  WHEN NEW.kind = 'finish'
+    AND (NOT EXISTS (SELECT 1 FROM event WHERE kind = 'charge' AND entry = NEW.entry)
+      OR EXISTS (SELECT 1 FROM event WHERE kind = 'finish' AND entry = NEW.entry))
+  BEGIN SELECT RAISE(ABORT, 'only a charge that is not finished can be finished'); END;
+CREATE TRIGGER secret_is_never_added BEFORE INSERT ON secret WHEN EXISTS (SELECT 1 FROM secret)
+  BEGIN SELECT RAISE(ABORT, 'the ledger has its key already'); END;
+CREATE TRIGGER secret_is_never_changed BEFORE UPDATE ON secret
+  BEGIN SELECT RAISE(ABORT, 'the key of a ledger never changes'); END;
+CREATE TRIGGER secret_is_never_deleted BEFORE DELETE ON secret
+  BEGIN SELECT RAISE(ABORT, 'the key of a ledger is never deleted'); END;
+"""
+
+TAGS = {type(None): "n", int: "i", str: "t", bytes: "b"}
+
+
+def link(values: Iterable[object]) -> bytes:
+    """Hash the fields of one event: each with its type and length, so that no two rows read the same."""
+    digest = hashlib.sha256()
+    for value in values:
+        data = value if isinstance(value, bytes) else str(value).encode()
+        digest.update(f"{TAGS.get(type(value), '?')}{len(data)}:".encode())
+        digest.update(data)
+    return digest.digest()
+
+
+def secret_key(book: sqlite3.Connection) -> bytes:
+    """Return the key of this ledger's fingerprints."""
+    (key,) = book.execute("SELECT key FROM secret").fetchone() or (b"",)
+    return bytes(key)
+
+
+def genesis(book: sqlite3.Connection) -> bytes:
+    """Return what stands before the first event: a hash of the key, so that the key cannot be exchanged."""
+    return link(("pointveil ledger", VERSION, secret_key(book)))
+
+
+def fingerprint(book: sqlite3.Connection, content: bytes) -> bytes:
+    """Return the keyed fingerprint of a digest of the data; without the key nobody can test a guess."""
+    return hmac.digest(secret_key(book), content, "sha256")
+
+
+def last(book: sqlite3.Connection) -> tuple[int, bytes]:
+    """Return the number and the hash of the last event."""
+    row = book.execute("SELECT id, hash FROM event ORDER BY id DESC LIMIT 1").fetchone()
+    return (int(row[0]), bytes(row[1])) if row else (0, genesis(book))
+
+
+def append(book: sqlite3.Connection, kind: Kind, **fields: Value) -> bytes:
+    """Append one event and return its hash.
+
+    The salt makes a published hash say nothing of what it covers, not even to someone who guesses it.
+    """
+    number, previous = last(book)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    known = {
+        "id": number + 1,
+        "time": now,
+        "kind": kind,
+        "salt": secrets.token_bytes(16),
+        "previous": previous,
+    }
+    row = dict.fromkeys(FIELDS) | fields | known
+    digest = link(row.values())
+    book.execute("INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", (*row.values(), digest))
+    return digest
+
+
+def shape(book: sqlite3.Connection) -> set[tuple[str, str, str]]:
+    """Return every table, index, view and trigger as it was written."""
+    return set(book.execute("SELECT type, name, coalesce(sql, '') FROM sqlite_schema"))
+
+
+def intended_shape() -> set[tuple[str, str, str]]:
+    """Return the shape of a new ledger."""
+    with closing(sqlite3.connect(":memory:")) as book:
+        book.executescript(SCHEMA)
+        return shape(book)
+
+
+def make(path: Path) -> None:
+    """Make an empty ledger that appears whole or not at all, readable by its owner only."""
+    refuse_old_sqlite()
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".ledger-") as folder:
+        draft = Path(folder, "ledger.db")
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        with closing(sqlite3.connect(draft, isolation_level=None)) as book:
+            if book.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+                raise InputError(f"A ledger cannot be kept safely at {path}. Put it on a local disk.")
+            book.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {SCHEMA}")
+            book.execute("INSERT INTO secret VALUES (1, ?)", (secrets.token_bytes(32),))
+        sync(draft, os.O_RDWR)
+        try:  # unlike a rename, a link never replaces a ledger that another process made meanwhile
+            os.link(draft, path)
+        except FileExistsError:
+            return
+    if os.name == "posix":
+        sync(path.parent, os.O_RDONLY)
+
+
+def sync(path: Path, flags: int) -> None:
+    """Wait until a file, or the list of a directory, is on the disk."""
+    handle = os.open(path, flags)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def refuse_old_sqlite() -> None:
+    """Refuse a library that does not know strict tables."""
+    if sqlite3.sqlite_version_info < (3, 37):
+        raise InputError(
+            f"The ledger needs SQLite 3.37 or newer; this Python has {sqlite3.sqlite_version}. "
+            "Use a Python that was built with a newer one."
+        )
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open a ledger that exists, and refuse anything that is not one."""
+    refuse_old_sqlite()
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        raise InputError(f"{path} is not a file, so it is not a ledger. Give the path of a file.")
+    if os.name == "posix" and mode & 0o077:
+        raise InputError(f"Other users may open the ledger {path}. Close it to them with: chmod 600 '{path}'")
+    book = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=PATIENCE, isolation_level=None)
+    try:
+        check_identity(book, path)
+        for pragma in DURABLE:
+            book.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        book.close()
+        raise
+    return book
+
+
+def check_identity(book: sqlite3.Connection, path: Path) -> None:
+    """Refuse other databases, and ledgers of a version that this program does not know."""
+    (application,) = book.execute("PRAGMA application_id").fetchone()
+    (version,) = book.execute("PRAGMA user_version").fetchone()
+    if application != APPLICATION:
+        raise InputError(f"{path} is not a Pointveil ledger. Give another path, or restore the ledger from a backup.")
+    if version > VERSION:
+        raise InputError(
+            f"The ledger {path} has version {version}, and this program knows versions up to {VERSION}. "
+            "Install a newer Pointveil; do not delete the ledger, it holds what has been spent.",
+        )
