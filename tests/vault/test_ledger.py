@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -80,23 +80,28 @@ def spend(ledger: Ledger, dataset: str = "trips", content: bytes = b"one", epsil
     return ledger.charge(dataset=dataset, content=content, epsilon=epsilon, **{"purpose": PURPOSE, **more})
 
 
-def raw(ledger: Ledger) -> Any:
+@contextmanager
+def raw(ledger: Ledger) -> Iterator[sqlite3.Connection]:
     """Open the database behind the ledger's back."""
-    return closing(sqlite3.connect(ledger.path, isolation_level=None))
+    with closing(sqlite3.connect(ledger.path, isolation_level=None)) as book:
+        book.execute("PRAGMA synchronous = OFF")
+        yield book
 
 
 def tamper(ledger: Ledger, statement: str, *, anew: bool = False) -> list[str]:
     """Change the database with its triggers out of the way, put them back, and verify."""
     with raw(ledger) as book:
+        book.execute("PRAGMA ignore_check_constraints = ON")
+        book.execute("BEGIN")
         triggers = book.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
         for name, _ in triggers:
             book.execute(f"DROP TRIGGER {name}")
-        book.execute("PRAGMA ignore_check_constraints = ON")
         book.execute(statement)
         if anew:
             rewrite(book)
         for _, sql in triggers:
             book.execute(sql)
+        book.execute("COMMIT")
     return ledger.verify()
 
 
@@ -477,14 +482,24 @@ def test_every_commit_waits_for_the_disk(ledger: Ledger) -> None:
 # --- tampering --------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def used(ledger: Ledger) -> Ledger:
+@pytest.fixture(scope="module")
+def used_bytes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    ledger = Ledger(tmp_path_factory.mktemp("used") / "ledger.db")
     charge = spend(ledger, "a", b"one", request="monday")
     ledger.finish(charge.entry, survey=b"survey", seed=5, output={"rows": 3})
     spend(ledger, "b", b"two", "1/3")
     spend(ledger, "b", b"one", 2)
     assert ledger.verify() == []
-    return ledger
+    return ledger.path.read_bytes()
+
+
+@pytest.fixture
+def used(tmp_path: Path, used_bytes: bytes) -> Ledger:
+    """A ledger with every kind of event, and two accounts charged by one release."""
+    path = tmp_path / "used.db"
+    path.write_bytes(used_bytes)
+    path.chmod(0o600)
+    return Ledger(path)
 
 
 @pytest.mark.parametrize(

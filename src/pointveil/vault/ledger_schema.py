@@ -19,6 +19,7 @@ MICRO = 10**6
 PATIENCE = 30  # seconds to wait for another process
 APPLICATION = 0x50564C47  # "PVLG", so that no other database passes for a ledger
 VERSION = 1
+IDENTITY = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
 DURABLE = ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON")  # a commit waits for the disk
 
 Kind = Literal["cap", "name", "content", "charge", "finish"]
@@ -182,9 +183,10 @@ def make(path: Path) -> None:
         with closing(sqlite3.connect(draft, isolation_level=None)) as book:
             if book.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
                 raise InputError(f"A ledger cannot be kept safely at {path}. Put it on a local disk.")
-            book.executescript(f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}; {SCHEMA}")
+            book.executescript(f"PRAGMA synchronous = OFF; BEGIN; {IDENTITY} {SCHEMA}")
             book.execute("INSERT INTO secret VALUES (1, ?)", (secrets.token_bytes(32),))
-        sync(draft, os.O_RDWR)
+            book.execute("COMMIT")
+        sync(draft, os.O_RDWR)  # once for all: nobody has seen the draft yet
         try:  # unlike a rename, a link never replaces a ledger that another process made meanwhile
             os.link(draft, path)
         except FileExistsError:
