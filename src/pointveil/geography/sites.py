@@ -54,14 +54,16 @@ class RegionSites:
         return region, site
 
     def pick(self, region: Ints, site: Ints, rng: np.random.Generator) -> Floats:
-        """Return a random place on land in each of these sites, even within its square."""
+        """Return a random place on land in each of these sites, even within its square.
+
+        The square of a site at the edge of a region that is no rectangle may reach a little over it.
+        """
         row, step = self._row[region], site.copy()
         open_ = np.flatnonzero(row >= 0)
         step[open_] = self._step[row[open_], site[open_]]
         xy = self._pick_in_squares(region, step, rng)
         for _ in range(TRIES):
-            good = (self.regions.locate(xy[open_]) == region[open_]) & self.world.on_land(xy[open_])
-            open_ = open_[~good]
+            open_ = open_[~self.world.on_land(xy[open_])]
             if not len(open_):
                 return xy
             xy[open_] = self._pick_in_squares(region[open_], step[open_], rng)

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import shapely
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
+from scipy import spatial
 
 from pointveil.errors import InputError
 from pointveil.geography.projection import Bounds, Floats
 
 NOWHERE = -1
+ROUNDING = 1e-4  # metres
 MOST_TIED = 16
 """How many centres may be as near to one place; six in a honeycomb."""
 Ints = NDArray[np.int64]
@@ -64,25 +65,53 @@ class Voronoi:
 
     @cached_property
     def _tree(self) -> Any:
-        return cKDTree(self.centres)
+        return spatial.cKDTree(self.centres)
 
     @cached_property
     def _outlines(self) -> NDArray[Any]:
-        box = shapely.box(*self.bounds)
-        if len(self) == 1:
-            return np.array([box], dtype=object)
-        cells = shapely.get_parts(
-            shapely.voronoi_polygons(shapely.multipoints(self.centres), extend_to=box, ordered=True)
-        )
-        west, south, east, north = shapely.bounds(cells).T
-        beyond = (west < self.bounds[0]) | (south < self.bounds[1]) | (east > self.bounds[2]) | (north > self.bounds[3])
-        cells[beyond] = shapely.intersection(cells[beyond], box)
-        return np.asarray(cells, dtype=object)
+        outlines = _quick_outlines(self.centres, self.bounds)
+        if np.isclose(shapely.area(outlines).sum(), shapely.box(*self.bounds).area, rtol=1e-6):
+            return outlines
+        return _sure_outlines(self.centres, self.bounds)
+
+
+def _quick_outlines(centres: Floats, bounds: Bounds) -> NDArray[Any]:
+    """Return the outlines by GEOS, which at times gets centres on one circle wrong."""
+    box = shapely.box(*bounds)
+    try:
+        cells = shapely.voronoi_polygons(shapely.multipoints(centres), extend_to=box, ordered=True)
+    except shapely.errors.GEOSException:
+        return np.empty(0, dtype=object)
+    # Each cell is convex; roundings may have turned a short side of it inside out.
+    cells = shapely.convex_hull(shapely.get_parts(cells))
+    west, south, east, north = shapely.bounds(cells).T
+    beyond = (west < bounds[0]) | (south < bounds[1]) | (east > bounds[2]) | (north > bounds[3])
+    cells[beyond] = shapely.intersection(cells[beyond], box)
+    return _without_short_sides(cells)
+
+
+def _sure_outlines(centres: Floats, bounds: Bounds) -> NDArray[Any]:
+    """Return the outlines by Qhull: the box's edges lie midway between the centres and their mirror images."""
+    mirrored = [centres]
+    for side, limit in enumerate(bounds):
+        image = centres.copy()
+        image[:, side % 2] = 2 * limit - image[:, side % 2]
+        mirrored.append(image[(image != centres).any(axis=1)])
+    diagram = spatial.Voronoi(np.concatenate(mirrored))
+    corners = [diagram.regions[region] for region in diagram.point_region[: len(centres)]]
+    owner = np.repeat(np.arange(len(centres)), [len(around) for around in corners])
+    points = np.clip(diagram.vertices[np.concatenate(corners)], bounds[:2], bounds[2:])
+    return _without_short_sides(shapely.convex_hull(shapely.multipoints(points, indices=owner)))
+
+
+def _without_short_sides(cells: NDArray[Any]) -> NDArray[Any]:
+    """Return convex cells without corners that are corners by a rounding only."""
+    return np.asarray(shapely.simplify(cells, ROUNDING, preserve_topology=False), dtype=object)
 
 
 def nearest_of(centres: Floats, xy: Floats) -> Ints:
     """Return the number of the centre nearest to each point; of several as near, the lowest number."""
-    return _nearest(cKDTree(centres), xy)
+    return _nearest(spatial.cKDTree(centres), xy)
 
 
 def _nearest(tree: Any, xy: Floats) -> Ints:
