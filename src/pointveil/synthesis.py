@@ -17,6 +17,7 @@ from pointveil.synthetic import SyntheticPoints, snap, steps_per_unit
 from pointveil.vault import MethodUsed, Statement, Vault
 
 MOST_POINTS = 2**31 - 2
+BLOCK = 2**16  # points at a time: the work stays in the processor's cache
 LAST_STEPS = ("coordinates snapped to the public lattice", "order shuffled")
 
 
@@ -82,21 +83,26 @@ def _complete(statement: Statement, method: Method) -> Statement:
 
 
 def to_lattice(xy: NDArray[np.float64], world: World, crs: str, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return points as coordinates on the public lattice of `crs`, all on land.
+    """Turn points into coordinates on the public lattice of `crs`, all on land, in place.
 
     Snapping may push a point at the water's edge over it, by less than a step; then a step next to it is taken.
     """
     outward, inward = _transforms(world, crs)
-    coordinates = snap(outward(xy), crs)
-    wet = np.flatnonzero(~world.on_land(inward(coordinates)))
+    coordinates = xy  # in place: there may be many
+    dry = np.empty(len(xy), dtype=bool)
+    for start in range(0, len(xy), BLOCK):
+        block = slice(start, start + BLOCK)
+        coordinates[block] = snap(outward(xy[block]), crs)
+        dry[block] = world.on_land(inward(coordinates[block]))
+    wet = np.flatnonzero(~dry)
     for ring in range(1, 4):
         for step in _ring(ring) / steps_per_unit(crs):
             if not len(wet):
                 return coordinates
             moved = snap(coordinates[wet] + step, crs)
-            dry = world.on_land(inward(moved))
-            coordinates[wet[dry]] = moved[dry]
-            wet = wet[~dry]
+            found = world.on_land(inward(moved))
+            coordinates[wet[found]] = moved[found]
+            wet = wet[~found]
     return _replace(coordinates, wet, rng)
 
 

@@ -63,9 +63,11 @@ class SyntheticPoints:
         """
         path = Path(path)
         form = layout or output_layout(path, self.layout)
-        described = self.statement.with_output(self._output(form))
+        output = self._output(form)
+        described = self.statement.with_output(output)
         files = write_points(path, self._chunks(), form, statement=described.to_json(), total=len(self))
-        complete = described.with_output(self._output(form, tuple(describe_file(file) for file in sorted(files))))
+        listed = tuple(describe_file(file) for file in sorted(files))
+        complete = described.with_output(output.model_copy(update={"files": listed}))
         write_whole(statement_path(path), lambda new: _write_text(new, complete.to_json()))
         return complete
 
@@ -96,11 +98,11 @@ class SyntheticPoints:
         for start in range(0, len(self), CHUNK):
             yield self.coordinates[start : start + CHUNK]
 
-    def _output(self, form: Layout, files: tuple[OutputFile, ...] = ()) -> Output:
+    def _output(self, form: Layout) -> Output:
         columns = form.names if form.geometry is None else (form.geometry,)
         digest = points_digest([self.coordinates], form.crs)
         x, y = (form.x, form.y) if form.geometry is None else (None, None)
-        return Output(rows=len(self), columns=columns, x=x, y=y, crs=form.crs, points_sha256=digest, files=files)
+        return Output(rows=len(self), columns=columns, x=x, y=y, crs=form.crs, points_sha256=digest)
 
 
 def check_format(path: Path) -> None:

@@ -60,7 +60,7 @@ def test_a_point_on_a_border_is_in_exactly_one_cell(plain_world: World) -> None:
 
     tally = vault.exact_count(Grid(plain_world.bounds, 4, 4))
 
-    assert tally.sum() == 16  # the east and north edges are outside, and no other is counted twice
+    assert tally.sum() == vault.exact_count(Everywhere())[0] >= 16
 
 
 def test_counts_are_noisy_around_the_truth(people: Coordinates, world: World) -> None:

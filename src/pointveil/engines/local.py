@@ -3,17 +3,32 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pointveil.engines.at_most import AtMost
 from pointveil.formats import Batch, PointSource
 
 Points = NDArray[np.float64]
-Clean = Callable[[Points], tuple[Points, NDArray[np.bool_]]]
+Steps = NDArray[np.int32]
+BLOCK = 2**16  # records at a time: the work stays in the processor's cache
 KEEP_AT_MOST = 2**24
 """Points that are kept in memory; a larger file is read again for every question."""
+
+
+class Cleaning(Protocol):
+    """Turns records into points, each by itself."""
+
+    def clean(self, coordinates: Points) -> tuple[Steps, NDArray[np.bool_]]:
+        """Return lattice steps, and which records are good."""
+        ...
+
+    def to_metres(self, steps: Steps) -> Points:
+        """Return lattice steps as metres."""
+        ...
 
 
 @dataclass
@@ -24,16 +39,16 @@ class LocalEngine:
     ----------
     source
         Where the records come from; may be read many times.
-    clean
-        Turns coordinates into metres and says which are good, each by itself.
+    cleaning
+        Puts records on the public lattice and says which are good, each by itself.
     at_most
         How many points of one person are kept, if persons are protected.
     """
 
     source: PointSource
-    clean: Clean
+    cleaning: Cleaning
     at_most: AtMost | None = None
-    _kept: list[Points] | None = field(default=None, repr=False)
+    _kept: list[Steps] | None = field(default=None, repr=False)
     _digest: bytes | None = field(default=None, repr=False)
 
     def sum(self, tally: Callable[[Points], NDArray[np.int64]], size: int) -> NDArray[np.int64]:
@@ -46,7 +61,8 @@ class LocalEngine:
     def points(self) -> Iterator[Points]:
         """Yield the clean, bounded points in batches, from memory if they fit."""
         self._prepare()
-        yield from self._read() if self._kept is None else self._kept
+        for steps in self._read() if self._kept is None else self._kept:
+            yield self.cleaning.to_metres(steps)
 
     def digest(self) -> bytes:
         """Return a fingerprint of the coordinates that ignores their order and the file's format."""
@@ -55,8 +71,9 @@ class LocalEngine:
         return self._digest
 
     def forget(self) -> None:
-        """Drop the points from memory."""
+        """Drop the points from memory, and what reading them took."""
         self._kept = None
+        pa.default_memory_pool().release_unused()
 
     def _prepare(self) -> None:
         """Read everything once: to choose each person's points, and to keep all points that fit."""
@@ -68,14 +85,14 @@ class LocalEngine:
                 self.at_most.observe(person, ticket)
             self.at_most.finish()
         sums = np.zeros(3, dtype=np.uint64)
-        kept: list[Points] | None = []
+        kept: list[Steps] | None = []
         held = 0
-        for xy in self._read(sums):
-            held += len(xy)
+        for steps in self._read(sums):
+            held += len(steps)
             if held > KEEP_AT_MOST:
                 kept = None
             if kept is not None:
-                kept.append(xy)
+                kept.append(steps)
         self._kept = kept
         self._digest = hashlib.sha256(sums.tobytes()).digest()
 
@@ -85,24 +102,24 @@ class LocalEngine:
             yield batch, first
             first += len(batch.coordinates)
 
-    def _read(self, sums: NDArray[np.uint64] | None = None) -> Iterator[Points]:
+    def _read(self, sums: NDArray[np.uint64] | None = None) -> Iterator[Steps]:
         for batch, first in self._batches():
             if sums is not None:
                 sums += fingerprint(batch.coordinates)
             if self.at_most is None:
-                xy, good = self.clean(batch.coordinates)
-                yield xy[good]
+                steps, good = self.cleaning.clean(batch.coordinates)
+                yield steps[good]
             else:
-                person, ticket, xy = self._tickets(batch, first)
-                yield xy[self.at_most.keeps(person, ticket)]
+                person, ticket, steps = self._tickets(batch, first)
+                yield steps[self.at_most.keeps(person, ticket)]
 
-    def _tickets(self, batch: Batch, first: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Points]:
+    def _tickets(self, batch: Batch, first: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Steps]:
         """Return person, ticket and place of every good record that names a person."""
         assert self.at_most is not None  # noqa: S101 - only asked where persons are protected
-        xy, good = self.clean(batch.coordinates)
+        steps, good = self.cleaning.clean(batch.coordinates)
         person, named = self.at_most.persons(batch.person)
         good = good & named
-        return person[good], self.at_most.tickets(first, len(xy))[good], xy[good]
+        return person[good], self.at_most.tickets(first, len(steps))[good], steps[good]
 
 
 def fingerprint(coordinates: Points) -> NDArray[np.uint64]:
@@ -110,10 +127,14 @@ def fingerprint(coordinates: Points) -> NDArray[np.uint64]:
 
     The sums wrap around; they are a fingerprint for the owner's own ledger, and never leave it.
     """
-    with np.errstate(invalid="ignore"):
-        lattice = np.rint(coordinates * 1e7).astype(np.int64).view(np.uint64)
-    mixed = _mix(lattice[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ _mix(lattice[:, 1]))
-    return np.array([len(mixed), mixed.sum(dtype=np.uint64), _mix(mixed).sum(dtype=np.uint64)], dtype=np.uint64)
+    sums = np.zeros(3, dtype=np.uint64)
+    for start in range(0, len(coordinates), BLOCK):
+        block = coordinates[start : start + BLOCK]
+        with np.errstate(invalid="ignore"):
+            lattice = np.rint(block * 1e7).astype(np.int64).view(np.uint64)
+        mixed = _mix(lattice[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ _mix(lattice[:, 1]))
+        sums += np.array([len(mixed), mixed.sum(dtype=np.uint64), _mix(mixed).sum(dtype=np.uint64)], dtype=np.uint64)
+    return sums
 
 
 def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:

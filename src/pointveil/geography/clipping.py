@@ -11,6 +11,7 @@ from pointveil.geography.triangles import Triangulation
 from pointveil.geography.world import World
 
 RASTER_SIDE = 2048
+BLOCK = 2**16  # points at a time: the work stays in the processor's cache
 
 
 class Regions(Protocol):
@@ -95,11 +96,15 @@ def _clip(polygons: NDArray[Any], world: World) -> NDArray[Any]:
 def _pick_in_rectangles(
     rectangles: NDArray[np.float64], region: NDArray[Any], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    corner, size = rectangles[:, :2], rectangles[:, 2:] - rectangles[:, :2]
-    xy = rng.random((len(region), 2))
-    for axis in (0, 1):
-        xy[:, axis] *= size[region, axis]
-        xy[:, axis] += corner[region, axis]
+    corner = np.ascontiguousarray(rectangles[:, :2])
+    size = rectangles[:, 2:] - corner
+    xy = np.empty((len(region), 2))
+    for start in range(0, len(region), BLOCK):
+        block = xy[start : start + BLOCK]
+        here = region[start : start + BLOCK]
+        rng.random(out=block)
+        block *= size.take(here, axis=0)
+        block += corner.take(here, axis=0)
     return xy
 
 

@@ -1,6 +1,7 @@
 """Clean records one by one: a bad record is dropped, and nobody is told."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import pyproj
@@ -8,36 +9,72 @@ from numpy.typing import NDArray
 
 from pointveil.geography import World
 
+BLOCK = 2**16  # records at a time: the work stays in the processor's cache
+FARTHEST = 2**31 - 1
 
-def cleaner(crs: str, world: World) -> Callable[[NDArray[np.float64]], tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-    """Return the function that turns coordinates into metres and says which are good.
+Coordinates = NDArray[np.float64]
+Steps = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Cleaner:
+    """Puts each record on the public lattice, or says that it is not good.
 
     It looks at each record alone, never raises, never logs: NaN, infinite, unparsable, outside the boundary and
     in water are all just "not good". So adding one record changes the clean points by at most that one.
+
+    Parameters
+    ----------
+    world
+        The boundary and the water.
+    crs
+        The coordinate system of the records.
     """
-    transform = _transform(crs, world.projection.crs)
-    geographic = pyproj.CRS.from_user_input(world.projection.crs).is_geographic
 
-    def clean(coordinates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    world: World
+    crs: str
+
+    def clean(self, coordinates: Coordinates) -> tuple[Steps, NDArray[np.bool_]]:
+        """Return the lattice steps of each record from the world's corner, and which records are good."""
+        transform = _transform(self.crs, self.world.projection.crs)
+        steps = np.zeros((len(coordinates), 2), dtype=np.int32)
+        good = np.zeros(len(coordinates), dtype=bool)
+        for start in range(0, len(coordinates), BLOCK):
+            block = slice(start, start + BLOCK)
+            steps[block], good[block] = self._clean_block(transform(coordinates[block]))
+        return steps, good
+
+    def to_metres(self, steps: Steps) -> Coordinates:
+        """Return lattice steps as metres."""
+        return np.asarray(steps * self._step, dtype=np.float64)
+
+    def _clean_block(self, outside: Coordinates) -> tuple[Steps, NDArray[np.bool_]]:
         with np.errstate(all="ignore"):
-            outside = transform(coordinates)
-            good = np.isfinite(outside[:, 0]) & np.isfinite(outside[:, 1])
-            if geographic:
+            steps = self.world.projection.to_metres(outside)
+            steps /= self._step
+            np.rint(steps, out=steps)
+            good = (np.abs(steps[:, 0]) < FARTHEST) & (np.abs(steps[:, 1]) < FARTHEST)
+            if self.world.projection.is_geographic:
                 good &= (np.abs(outside[:, 0]) <= 180) & (np.abs(outside[:, 1]) <= 90)
-            xy = world.projection.to_metres(np.where(good[:, None], outside, world.projection.origin))
-            good &= world.on_land(xy)
-        return xy, good
+            steps[~good] = 0
+            whole = steps.astype(np.int32)
+            good &= self.world.on_land(self.to_metres(whole))
+        return whole, good
 
-    return clean
+    @property
+    def _step(self) -> Coordinates:
+        """The lattice step along x and y, in metres."""
+        projection = self.world.projection
+        return np.array(projection.metres_per_unit) * projection.lattice
 
 
-def _transform(source: str, target: str) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+def _transform(source: str, target: str) -> Callable[[Coordinates], Coordinates]:
     """Return the function from one CRS to another; what cannot be transformed becomes infinite."""
     if pyproj.CRS.from_user_input(source).equals(pyproj.CRS.from_user_input(target), ignore_axis_order=True):
         return lambda coordinates: coordinates
     transformer = pyproj.Transformer.from_crs(source, target, always_xy=True)
 
-    def apply(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+    def apply(coordinates: Coordinates) -> Coordinates:
         return np.column_stack(transformer.transform(coordinates[:, 0], coordinates[:, 1], errcheck=False))
 
     return apply

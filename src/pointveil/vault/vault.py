@@ -17,7 +17,7 @@ from pointveil.errors import InputError
 from pointveil.formats import Layout, PointSource, open_points
 from pointveil.geography import World
 from pointveil.vault.account import Account, Spend, exact_epsilon
-from pointveil.vault.cleaning import cleaner
+from pointveil.vault.cleaning import Cleaner
 from pointveil.vault.kernel import scatter_tokens
 from pointveil.vault.ledger import Ledger
 from pointveil.vault.ledger_entries import Charge
@@ -255,7 +255,7 @@ class Vault:
 def make_engine(points: PointSource, world: World, protection: Protection) -> LocalEngine:
     """Return what reads, cleans and bounds the points."""
     at_most = None if protection.person is None else AtMost(protection.points)
-    return LocalEngine(points, cleaner(points.layout.crs, world), at_most)
+    return LocalEngine(points, Cleaner(world, points.layout.crs), at_most)
 
 
 def tally_cells(cells: Cells, xy: NDArray[np.float64], size: int) -> NDArray[np.int64]:
