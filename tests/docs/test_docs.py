@@ -1,0 +1,62 @@
+"""The docs say what is true: links lead somewhere, pages are fresh, code runs."""
+
+import importlib.util
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import pointveil
+from pointveil.demo import city, write_people
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_to_a_file_leads_somewhere(page: Path) -> None:
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if not target.startswith(("http:", "https:", "#", "mailto:")):
+            assert (page.parent / target.split("#")[0]).exists(), target
+
+
+def test_the_page_of_commands_is_fresh() -> None:
+    made = runpy.run_path(str(ROOT / "scripts" / "make_cli_docs.py"))["page"]()
+
+    assert (ROOT / "docs" / "cli.md").read_text() == made, "run: python scripts/make_cli_docs.py"
+
+
+def test_the_quickstarts_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "demo"
+    folder.mkdir()
+    city().write(folder / "helsinki.gpkg")
+    write_people(folder / "people.parquet", city(), count=2000)
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "quickstart.md").read_text(), flags=re.DOTALL)
+
+    for block in blocks:
+        exec(compile(block, "quickstart.md", "exec"), {})  # noqa: S102 - our own page
+
+    assert blocks
+
+
+def test_every_public_name_is_in_the_docs() -> None:
+    text = " ".join(page.read_text() for page in PAGES)
+
+    for name in pointveil.__all__:
+        assert name in text or name == "__version__", name
+
+
+def test_every_module_begins_with_a_sentence() -> None:
+    for path in (ROOT / "src").rglob("*.py"):
+        first = path.read_text().splitlines()[0]
+        assert first.startswith('"""'), path
+        assert first.rstrip('"').rstrip().endswith("."), path
+
+
+def test_examples_are_there_to_run() -> None:
+    for path in (ROOT / "examples").glob("*.py"):
+        assert importlib.util.spec_from_file_location(path.stem, path) is not None
