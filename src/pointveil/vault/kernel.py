@@ -10,7 +10,12 @@ from numpy.typing import NDArray
 Words = Callable[[int], NDArray[np.uint64]]
 Numbers = NDArray[np.int64]
 WEIGHT_STEPS = 2**20
-"""The weight inside the window is a whole number of these steps, rounded down."""
+"""The weight of a site outside the window; inside it is heavier, by a factor of at most exp(epsilon)."""
+TAYLOR_TERMS = 80
+MOST_EPSILON = Fraction(20)
+"""A larger epsilon is not used up: beyond it a kernel tells all there is to tell."""
+MOST_SITES = 2**12
+"""Sites of one region: exp(20) · 2^20 · 2^12 is less than 2^61, so every sum of weights fits a word."""
 
 
 def scatter_tokens(
@@ -25,9 +30,11 @@ def scatter_tokens(
 ) -> tuple[Numbers, Numbers]:
     """Return regions and sites of blurred points, `wanted` in each region, shuffled.
 
-    Neighbours: add or remove one point. Each point enters the pool `max_uses` times, and each use costs
-    `epsilon_per_use`; the proof is in kernel.md.
+    Neighbours: add or remove one point, which enters the pool `max_uses` times; each use costs `epsilon_per_use`
+    (kernel.md, theorem 2). All regions and sites must exist: the vault has left out points that have none.
     """
+    if len(site_counts) and site_counts.max() > MOST_SITES:
+        raise ValueError(f"A region may have at most {MOST_SITES:,} sites, not {site_counts.max():,}.")
     wanted = np.where(site_counts > 0, np.maximum(wanted, 0), 0)
     pool_region, pool_site = _draw_pool(regions, sites, wanted, max_uses, words)
     missing = wanted - np.bincount(pool_region, minlength=len(wanted))
@@ -54,39 +61,43 @@ def _draw_pool(
 
 
 def blur_sites(site: Numbers, count: Numbers, epsilon: Fraction, words: Words) -> Numbers:
-    """Return a site near each given one, of `count` sites numbered from 0; -1 stands for "anywhere".
+    """Return a site drawn around each given one, of `count` sites numbered from 0; -1 stands for "anywhere".
 
-    Inside a window of fixed size around the site every site weighs `inside`, outside WEIGHT_STEPS, and
-    inside / WEIGHT_STEPS is at most exp(epsilon).
+    A window of fixed size holds the site. Each site in it has the weight `inside`, all others WEIGHT_STEPS, and
+    inside / WEIGHT_STEPS is at most exp(epsilon) (kernel.md, theorem 1). A ticket below the sum of all weights
+    is drawn: the first ones belong to the window, site after site, the rest to the sites before and after it.
     """
     inside = weight_inside(epsilon)
+    real = site >= 0
     window = window_sizes(count, inside)
     start = np.clip(site - window // 2, 0, count - window)
-    somewhere = site >= 0
-    heavy = np.where(somewhere, window * inside, 0)
-    light = np.where(somewhere, count - window, count) * WEIGHT_STEPS
+    heavy = np.where(real, window * inside, 0)
+    light = np.where(real, count - window, count) * WEIGHT_STEPS
     ticket = below((heavy + light).astype(np.uint64), words).astype(np.int64)
     within = start + ticket // inside
     beyond = (ticket - heavy) // WEIGHT_STEPS
-    beyond += np.where(somewhere & (beyond >= start), window, 0)
+    beyond += np.where(real & (beyond >= start), window, 0)
     return np.asarray(np.where(ticket < heavy, within, beyond), dtype=np.int64)
 
 
 def weight_inside(epsilon: Fraction) -> int:
-    """Return a whole number of steps that is at most exp(epsilon) · WEIGHT_STEPS, and nearly that.
+    """Return a whole number that is at most exp(epsilon) · WEIGHT_STEPS, and nearly that.
 
     The exponential's Taylor sum, cut off, lies below it; every term is an exact fraction.
     """
-    epsilon = min(epsilon, Fraction(20))
+    epsilon = min(epsilon, MOST_EPSILON)
     total, term = Fraction(1), Fraction(1)
-    for power in range(1, 80):
+    for power in range(1, TAYLOR_TERMS):
         term = term * epsilon / power
         total += term
-    return max(WEIGHT_STEPS, math.floor(total * WEIGHT_STEPS))
+    return math.floor(total * WEIGHT_STEPS)
 
 
 def window_sizes(count: Numbers, inside: int) -> Numbers:
-    """Return how many sites the window has: the share 1 / (1 + sqrt(weight)) tells most about a point."""
+    """Return how many sites the window has: the share 1 / (1 + sqrt(weight)) tells most about a point.
+
+    It depends on the number of sites alone, never on the point, so floating point can do no harm here.
+    """
     share = 1 / (1 + math.sqrt(inside / WEIGHT_STEPS))
     return np.asarray(np.clip(np.rint(count * share), 1, np.maximum(count, 1)), dtype=np.int64)
 
