@@ -1,4 +1,6 @@
+import contextlib
 import json
+import sqlite3
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +112,15 @@ def test_a_truncated_file_is_refused(tmp_path: Path, suffix: str) -> None:
 def test_an_empty_file_is_refused(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"roads{suffix}"
     path.touch()
+
+    with pytest.raises(InputError, match="not what its suffix"):
+        read_layer(path, kinds=LINES)
+
+
+def test_a_database_that_is_no_geopackage_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "roads.gpkg"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE roads (geometry BLOB)")
 
     with pytest.raises(InputError, match="not what its suffix"):
         read_layer(path, kinds=LINES)

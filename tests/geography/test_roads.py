@@ -60,7 +60,7 @@ def test_attributes_become_numbers_booleans_and_text(given_column: Any, wanted: 
     plain = plain_attributes(pa.table({"a": given_column}))
 
     assert plain["a"].to_pylist() == wanted
-    assert not any(math.copysign(1, value) < 0 for value in wanted if isinstance(value, float))
+    assert str(plain["a"].to_pylist()) == str(wanted)  # a negative zero is written otherwise
 
 
 def test_names_that_a_geopackage_cannot_tell_apart_get_a_number() -> None:

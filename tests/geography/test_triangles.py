@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 import shapely
@@ -73,7 +75,35 @@ def test_a_speck_beside_a_continent_gets_its_points() -> None:
 
     for number, region in enumerate(regions):
         own = xy[number * 1000 : number * 1000 + 1000]
+        west, south, east, north = region.bounds
+        middle = (west + east) / 2, (south + north) / 2
         assert shapely.intersects_xy(region.buffer(1e-9), *own.T).all()
+        assert own.mean(axis=0) == pytest.approx(middle, abs=0.06 * (east - west))
+
+
+def test_no_region_reaches_into_the_next_by_a_rounding() -> None:
+    angles = np.linspace(0, 2 * np.pi, 30)[:-1]
+    regions = [shapely.Polygon(np.column_stack([np.cos(angles) * size, np.sin(angles)])) for size in range(1, 200)]
+
+    triangles = Triangulation.of(regions)
+
+    assert (triangles._shares <= triangles.region + 1).all()
+    assert (np.diff(triangles._shares) >= 0).all()
+
+
+class Highest(np.random.Generator):
+    """A source of randomness whose every number is as near to one as can be."""
+
+    def random(self, size: Any = None, *_: Any, **__: Any) -> Any:
+        return np.full(size, np.nextafter(1, 0))
+
+
+def test_the_highest_random_number_stays_in_its_region() -> None:
+    regions = shapely.box(np.arange(9.0), 0, np.arange(9.0) + 1, 1)
+
+    xy = Triangulation.of(regions).pick(np.arange(8), Highest(np.random.PCG64()))
+
+    assert shapely.intersects_xy(regions[:8], *xy.T).all()
 
 
 def test_the_same_seed_gives_the_same_points() -> None:

@@ -93,10 +93,12 @@ class Triangulation:
     @cached_property
     def _shares(self) -> Floats:
         """Where each triangle ends if every region is as long as one: rising from its number to the next."""
-        total = np.cumsum(self.areas)
+        total = np.cumsum(self.areas / self.region_areas[self.region])
         before = np.concatenate([[0.0], total])[np.searchsorted(self.region, self.region)]
-        shares = self.region + (total - before) / self.region_areas[self.region]
-        return np.where(_ends(self.region), self.region + 1.0, np.minimum(shares, self.region + 1.0))
+        shares = self.region + (total - before)
+        # No region may reach into the next by a rounding.
+        limited: Floats = np.minimum(shares, self.region + 1.0)
+        return limited
 
     @cached_property
     def _last(self) -> Ints:
