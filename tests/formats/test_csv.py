@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pointveil.errors import InputError
-from pointveil.formats import Layout, csv, open_points, output_layout, write_points
+from pointveil.formats import Layout, csv, open_points, output_layout, records, write_points
 
 NAN = float("nan")
 
@@ -126,7 +126,7 @@ def test_two_columns_of_one_name_are_refused_only_when_they_are_needed(tmp_path:
     ],
 )
 def test_what_can_be_read_is_read(content: bytes, expected: list[tuple[float, float]], tmp_path: Path) -> None:
-    assert read(saved(tmp_path, content)) == expected
+    assert sorted(read(saved(tmp_path, content))) == expected
 
 
 BAD_VALUES = [
@@ -181,18 +181,46 @@ def test_a_bad_line_spoils_itself_only(line: str, tmp_path: Path) -> None:
 def test_the_size_of_a_block_changes_nothing(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = [f'"a, {i}\n",{i}.5,-{i}.25' if i % 3 else f"b,{i}.5,-{i}.25" for i in range(50)]
     path = saved(tmp_path, "note,lon,lat\r\n" + "\r\n".join(lines) + "\r\n")
-    monkeypatch.setattr(csv, "BLOCK_BYTES", max(block, max(map(len, lines)) + 2))
+    monkeypatch.setattr(records, "BLOCK_BYTES", max(block, max(map(len, lines)) + 2))
 
     assert read(path) == [(i + 0.5, -i - 0.25) for i in range(50)]
 
 
+def test_bad_quotes_far_from_a_record_do_not_touch_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = [f'"a, {i}\n",{i}.5,-{i}.25' for i in range(500)]
+    for place in range(0, 500, 100):
+        lines[place] = ('5" pipe,1,2', '"x,1,2', 'x",1,2', '"a"b,1,2', '"')[place // 100]
+    path = saved(tmp_path, "note,lon,lat\n" + "\n".join(lines) + "\n" + "z" * 3000 + ",1000.5,0\n")
+    monkeypatch.setattr(records, "BLOCK_BYTES", 4000)
+    monkeypatch.setattr(records, "LONGEST_RECORD", 40)
+
+    found = read(path)
+
+    assert {(i + 0.5, -i - 0.25) for i in range(500) if i % 100} <= set(found)
+    assert (1000.5, 0.0) in found
+
+
 def test_a_line_longer_than_a_block_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = saved(tmp_path, "lon,lat\n1,2\n" + "9" * 1000 + "\n3,4\n" + "9" * 777 + "\n5,6")
-    monkeypatch.setattr(csv, "BLOCK_BYTES", 50)
+    monkeypatch.setattr(records, "BLOCK_BYTES", 50)
 
     finite = [point for point in read(path) if np.isfinite(point).all()]
 
     assert finite == [(1.0, 2.0), (3.0, 4.0), (5.0, 6.0)]
+
+
+def test_even_a_text_that_arrow_refuses_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise pa.ArrowInvalid("secret 41.5")
+
+    path = saved(tmp_path, 'note,lon,lat\n"a\nb",1.5,2.5\nx\ny,bad,3\n')
+    monkeypatch.setattr(csv.arrow_csv, "read_csv", refuse)
+
+    found = read(path)
+
+    assert found[0] == (1.5, 2.5)
+    assert np.isnan(found[1][0])
+    assert len(found) == 2
 
 
 def test_persons_are_the_same_whatever_their_neighbours(tmp_path: Path) -> None:
@@ -223,7 +251,7 @@ def test_persons_keep_their_bytes_in_a_block_with_bad_lines(tmp_path: Path) -> N
         ("lon,lat\n1,2\n".encode("utf-16"), "UTF-16"),
         (b"\n \n\t\n", "blank"),
         (b"\xef\xbb\xbf", "blank"),
-        (b"x" * (csv.LONGEST_RECORD + 5), "first line does not end"),
+        (b"x" * (records.LONGEST_RECORD + 5), "first line does not end"),
     ],
 )
 def test_what_is_not_csv_is_refused(content: bytes, words: str, tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def listed(names: Sequence[str]) -> str:
 
 def looks_like_data(name: str) -> bool:
     """Whether a column's name might be somebody's value."""
-    return re.match(NUMBER, name) is not None or re.search(r"[0-9][.,][0-9]", name) is not None
+    return re.match(NUMBER, name.encode()) is not None or re.search(r"[0-9][.,][0-9]", name) is not None
 
 
 def no_columns(columns: tuple[str, str] | None, source: str) -> None:

@@ -13,14 +13,13 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from pointveil.errors import InputError
-from pointveil.formats.base import Batch, Chunks, Layout, Request, make_batch
+from pointveil.formats.base import Batch, Chunks, Layout, Request, make_batch, regrouped
 from pointveil.formats.columns import find_column, find_columns
 from pointveil.formats.crs import DEFAULT_CRS, canonical_chunks, chosen_crs
 from pointveil.formats.files import existing_file
+from pointveil.formats.records import LONGEST_RECORD, one_by_one, records
 from pointveil.formats.values import numbers
 
-BLOCK_BYTES = 1 << 25
-LONGEST_RECORD = 1 << 20
 USUAL_DELIMITERS = ",;\t|"
 # What a number or a name is made of cannot lie between two of them.
 NEVER_DELIMITERS = "\"'_.+-()[]{}\r\n"
@@ -63,18 +62,23 @@ class CsvPoints:
     fields: tuple[int, ...]
 
     def batches(self) -> Iterator[Batch]:
-        """Yield all records in order; a line with the wrong number of fields is left out."""
+        """Yield all records; a line with the wrong number of fields is left out."""
+        return regrouped(self._batches())
+
+    def _batches(self) -> Iterator[Batch]:
         try:
             with self.path.open("rb") as stream:
                 stream.seek(self.start)
-                for block in whole_records(stream):
-                    yield self._batch(block)
+                for part in records(stream, self.layout.delimiter):
+                    yield self._batch(part.text)
+                    if part.others:
+                        yield self._in_text(self._columns(part.others))
         except OSError as problem:
             raise InputError(f"{self.path.name} cannot be read: {problem.strerror}.") from None
 
     def _batch(self, block: bytes) -> Batch:
-        if not well_quoted(block, self.layout.delimiter):
-            return self._in_text(self._parsed_by_line(block))
+        if not block.strip():
+            return make_batch(np.empty(0), np.empty(0), pa.array([], pa.binary()) if self.fields[2:] else None)
         try:
             table = self._parsed(block, pa.float64())
         except pa.ArrowException:
@@ -88,7 +92,7 @@ class CsvPoints:
         try:
             columns = self._parsed(text, pa.binary(), lambda _: "skip").columns
         except pa.ArrowException:
-            return self._in_text(self._parsed_by_line(block))
+            return self._in_text(self._columns(list(one_by_one(block, self.layout.delimiter))))
         if encode and len(columns) > 2:
             person = [value.decode().encode("latin-1") for value in columns[2].to_pylist()]
             columns = [*columns[:2], pa.array(person, pa.binary())]
@@ -113,9 +117,9 @@ class CsvPoints:
             arrow_csv.ConvertOptions(include_columns=names, column_types=kinds),
         )
 
-    def _parsed_by_line(self, block: bytes) -> list[Any]:
-        rows = [row for row in rows_by_line(block, self.layout.delimiter) if len(row) == self.width]
-        columns = ([row[field].encode("latin-1") for row in rows] for field in self.fields)
+    def _columns(self, rows: list[list[str]]) -> list[Any]:
+        whole = [row for row in rows if len(row) == self.width]
+        columns = ([row[field].encode("latin-1") for row in whole] for field in self.fields)
         return [pa.array(column, pa.binary()) for column in columns]
 
     def _in_text(self, columns: list[Any]) -> Batch:
@@ -129,75 +133,6 @@ class CsvPoints:
         column = person[0]
         column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         return make_batch(x, y, pc.replace_substring_regex(column, r"^\s+|\s+$", b""))
-
-
-def whole_records(stream: Any) -> Iterator[bytes]:
-    """Yield blocks of lines, cut where no quoted value is open; a line too long for a block is left out."""
-    rest, skipping = b"", False
-    while block := stream.read(BLOCK_BYTES):
-        text = one_newline(rest + block)
-        if skipping:
-            text = text[text.find(b"\n") + 1 :] if b"\n" in text else b""
-            skipping = not text
-        cut = last_cut(text)
-        if cut:
-            yield text[:cut]
-        skipping = skipping or len(text) - cut > BLOCK_BYTES
-        rest = b"" if skipping else text[cut:]
-    if rest:
-        yield rest
-
-
-def one_newline(text: bytes) -> bytes:
-    """Return the text with every line ending written the same way."""
-    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
-
-
-def last_cut(text: bytes) -> int:
-    """Return where the last whole record ends, or the last line if its quotes do not tell."""
-    end = last = text.rfind(b"\n")
-    odd = text.count(b'"', 0, last) % 2 if last > 0 else 0
-    while odd and end > max(0, last - LONGEST_RECORD):
-        before = text.rfind(b"\n", 0, end)
-        odd = (odd + text.count(b'"', max(before, 0), end)) % 2
-        end = before
-    return (last if odd or end < 0 else end) + 1
-
-
-def well_quoted(text: bytes, delimiter: str) -> bool:
-    """Whether every quote opens a value, closes one, or is doubled within one."""
-    if b'"' not in text:
-        return True
-    padded = np.frombuffer(b"\n" + text + b"\n", dtype=np.uint8)
-    quotes = np.flatnonzero(padded == ord('"'))
-    borders = np.zeros(256, dtype=bool)
-    borders[[ord(delimiter), ord("\n"), ord('"')]] = True
-    opening, closing = quotes[::2], quotes[1::2]
-    return bool(
-        len(opening) == len(closing) and borders[padded[opening - 1]].all() and borders[padded[closing + 1]].all()
-    )
-
-
-def rows_by_line(text: bytes, delimiter: str) -> Iterator[list[str]]:
-    """Yield the fields of each record of a badly quoted text; a bad line spoils only itself."""
-    # Latin-1 gives every byte a character, so no byte can be wrong.
-    lines = text.decode("latin-1").split("\n")
-    place = 0
-    while place < len(lines):
-        reader = csv.reader(
-            (line + "\n" for line in lines[place : place + 100]),
-            delimiter=delimiter,
-            skipinitialspace=True,
-            strict=True,
-        )
-        try:
-            row = next(reader)
-            place += reader.line_num
-        except (csv.Error, StopIteration):
-            place += 1
-            continue
-        if row:
-            yield row
 
 
 def read(path: Path, request: Request) -> CsvPoints:

@@ -1,5 +1,6 @@
 """Turn any Arrow column into numbers, each value by itself and without complaint."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-NUMBER = r"^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$"
+NUMBER = rb"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*\Z"
+PLAIN_NUMBER = "^-?[0-9]{1,30}(\\.[0-9]{0,30})?$"
 
 
 def numbers(values: Any, *, decimal_comma: bool = False) -> NDArray[np.float64]:
@@ -55,18 +57,15 @@ def _of_text(values: Any, *, decimal_comma: bool) -> NDArray[np.float64]:
     values = values.cast(pa.large_binary())
     if decimal_comma:
         values = pc.replace_substring(values, b",", b".")
-    readable = pc.fill_null(pc.match_substring_regex(values, NUMBER), False)
-    values = pc.if_else(readable, values, pa.scalar(None, pa.large_binary()))
-    values = pc.replace_substring_regex(values, r"^\s*\+?|\s+$", b"")
-    try:
-        parsed = values.cast(pa.large_string()).cast(pa.float64())
-    except pa.ArrowInvalid:
-        parsed = pa.array((_float(value) for value in values.to_pylist()), pa.float64())
-    return np.asarray(parsed.fill_null(float("nan")).to_numpy(zero_copy_only=False), dtype=np.float64)
+    plain = pc.fill_null(pc.match_substring_regex(values, PLAIN_NUMBER), False)
+    found = pc.if_else(plain, values, pa.scalar(None, pa.large_binary()))
+    parsed = numbers(found.cast(pa.large_string()).cast(pa.float64()))
+    others = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
+    if len(others):
+        parsed = parsed.copy()
+        parsed[others] = [_float(value) for value in values.take(pa.array(others)).to_pylist()]
+    return parsed
 
 
 def _float(value: bytes | None) -> float:
-    try:
-        return float(value) if value is not None else float("nan")
-    except ValueError:
-        return float("nan")
+    return float("nan") if value is None or re.match(NUMBER, value) is None else float(value)
