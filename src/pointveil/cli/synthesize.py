@@ -1,5 +1,6 @@
 """pointveil synthesize: from a private file to a synthetic one."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated
 
@@ -22,6 +23,9 @@ from pointveil.cli.common import (
     stage,
     tell,
 )
+
+ALMOST_NONE = 100
+"""Points times epsilon below which noise is all there may be; the number of synthetic points is itself noisy."""
 
 
 def add_to(app: typer.Typer) -> None:
