@@ -14,18 +14,14 @@ BANNER = "contains real points: do not share"
 """Stands on every output of this folder."""
 
 
-class Streets(Protocol):
-    """The roads of a world, as lines in metres."""
-
-    @property
-    def lines_m(self) -> Any: ...  # noqa: D102
-
-
 class Place(Protocol):
     """What a measure may ask of a world."""
 
     @property
     def bounds(self) -> tuple[float, float, float, float]: ...  # noqa: D102
+
+    @property
+    def projection(self) -> Any: ...  # noqa: D102
 
     @property
     def roads(self) -> Any: ...  # noqa: D102

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from pointveil.evaluation.base import XY, Place, UnmeasuredError, need_points
-from pointveil.evaluation.cell_error import cell_counts, random_offsets
+from pointveil.evaluation.cell_error import Counts, cell_counts, random_offsets
 
 
 def kendall_tau(
@@ -36,7 +36,7 @@ def kendall_tau(
     return float(np.clip(np.mean(values), -1.0, 1.0))
 
 
-def _tau(one: np.ndarray, other: np.ndarray) -> float:
+def _tau(one: Counts, other: Counts) -> float:
     """Return τ-b of two lists of counts."""
     if len(np.unique(one)) < 2 or len(np.unique(other)) < 2:
         raise UnmeasuredError("Kendall's τ needs cells that hold different numbers of points, in both sets")

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from pointveil.errors import InputError
 from pointveil.evaluation.base import BANNER, XY, Place, UnmeasuredError
 from pointveil.evaluation.measures import MEASURES
+from pointveil.evaluation.points import in_metres
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,6 @@ class Evaluation:
     synthetic_left_out: int = 0
     seed: int = 0
     banner: str = BANNER
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "values", MappingProxyType(dict(self.values)))
-        object.__setattr__(self, "reasons", MappingProxyType(dict(self.reasons)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, with the unit, the better direction and the reading of each number."""
@@ -74,7 +70,7 @@ def _row(name: str, value: float) -> dict[str, Any]:
 
 
 def evaluate(
-    real: XY, synthetic: XY, world: Place, *, measures: Iterable[str] | None = None, seed: int = 0
+    real: Any, synthetic: Any, world: Place, *, measures: Iterable[str] | None = None, seed: int = 0
 ) -> Evaluation:
     """Compare synthetic points with the real ones by every measure.
 
@@ -83,7 +79,8 @@ def evaluate(
     Parameters
     ----------
     real, synthetic
-        The points, in metres. As in a release, only real points on land are looked at.
+        The points: arrays of metres; or files, frames or synthetic points in any CRS. As in a release, only
+        real points on land are looked at.
     world
         Where they are.
     measures
@@ -95,7 +92,8 @@ def evaluate(
     unknown = [name for name in names if name not in MEASURES]
     if unknown:
         raise InputError(f"there is no measure {', '.join(unknown)}; there are {', '.join(MEASURES)}.")
-    real_points, synthetic_points = _with_coordinates(real, "real"), _with_coordinates(synthetic, "synthetic")
+    all_real, all_synthetic = in_metres(real, world, "real"), in_metres(synthetic, world, "synthetic")
+    real_points, synthetic_points = (xy[np.isfinite(xy).all(axis=1)] for xy in (all_real, all_synthetic))
     real_points = real_points[world.on_land(real_points)]
     values: dict[str, float] = {}
     reasons: dict[str, str] = {}
@@ -109,8 +107,8 @@ def evaluate(
         reasons,
         real_points=len(real_points),
         synthetic_points=len(synthetic_points),
-        real_left_out=len(real) - len(real_points),
-        synthetic_left_out=len(synthetic) - len(synthetic_points),
+        real_left_out=len(all_real) - len(real_points),
+        synthetic_left_out=len(all_synthetic) - len(synthetic_points),
         seed=seed,
     )
 
@@ -119,11 +117,3 @@ def _measure(name: str, real: XY, synthetic: XY, world: Place, seed: int) -> flo
     measure = MEASURES[name]
     options = {"seed": seed} if measure.seeded else {}
     return measure.function(real, synthetic, world, **options)
-
-
-def _with_coordinates(points: XY, kind: str) -> XY:
-    """Return the points that have coordinates, as an array of numbers."""
-    xy = np.asarray(points, dtype=np.float64)
-    if xy.ndim != 2 or xy.shape[1] != 2:
-        raise InputError(f"the {kind} points have the shape {xy.shape}; give x and y in metres, one row each.")
-    return xy[np.isfinite(xy).all(axis=1)]

@@ -173,7 +173,7 @@ MEASURES: dict[str, Measure] = {
         unit="",
         better="lower",
         best=0.0,
-        reading="How differently points huddle together at distances up to 400 m: 0 the same, 1 not alike at all.",
+        reading="How differently points huddle together at distances up to 200 m: 0 the same, 1 not alike at all.",
     ),
     "total_count": Measure(
         total_count_error,

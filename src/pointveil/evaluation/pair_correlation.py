@@ -8,7 +8,7 @@ from scipy.spatial import cKDTree
 
 from pointveil.evaluation.base import XY, Place, need_points
 
-RADII = (25.0, 50.0, 100.0, 200.0, 400.0)
+RADII = (12.5, 25.0, 50.0, 100.0, 200.0)
 
 
 def ripley_k(xy: XY, world: Place, *, radii: Sequence[float] = RADII) -> NDArray[np.float64]:
@@ -29,7 +29,8 @@ def ripley_k(xy: XY, world: Place, *, radii: Sequence[float] = RADII) -> NDArray
     west, south, east, north = world.bounds
     tree = cKDTree(xy)
     pairs = np.asarray(tree.count_neighbors(tree, np.asarray(radii, dtype=np.float64))) - len(xy)
-    return (east - west) * (north - south) * pairs / (float(len(xy)) * (len(xy) - 1))
+    share = np.asarray(pairs / (float(len(xy)) * (len(xy) - 1)), dtype=np.float64)
+    return (east - west) * (north - south) * share
 
 
 def pair_correlation(xy: XY, world: Place, *, radii: Sequence[float] = RADII) -> NDArray[np.float64]:
@@ -38,9 +39,7 @@ def pair_correlation(xy: XY, world: Place, *, radii: Sequence[float] = RADII) ->
     return np.diff(ripley_k(xy, world, radii=radii), prepend=0.0) / rings
 
 
-def pair_correlation_error(
-    real: XY, synthetic: XY, world: Place, *, radii: Sequence[float] = RADII
-) -> float:
+def pair_correlation_error(real: XY, synthetic: XY, world: Place, *, radii: Sequence[float] = RADII) -> float:
     """Return the mean over rings of |real − synthetic| pair correlation, as a share of the larger one.
 
     Parameters

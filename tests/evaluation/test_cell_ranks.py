@@ -1,0 +1,41 @@
+from itertools import combinations
+from math import sqrt
+
+import numpy as np
+import pytest
+from tests.evaluation.towns import people, town
+
+from pointveil.evaluation import UnmeasuredError
+from pointveil.evaluation.cell_error import cell_counts, random_offsets
+from pointveil.evaluation.cell_ranks import kendall_tau
+
+
+def slow_tau(one: list[int], other: list[int]) -> float:
+    """τ-b pair by pair."""
+    agree, apart_one, apart_other = 0, 0, 0
+    for (a, c), (b, d) in combinations(zip(one, other, strict=True), 2):
+        agree += np.sign(a - b) * np.sign(c - d)
+        apart_one += a != b
+        apart_other += c != d
+    return float(agree / sqrt(apart_one * apart_other))
+
+
+def test_tau_is_the_mean_of_slow_counts_over_the_same_grids() -> None:
+    real, synthetic = people(400), people(400, seed=1)
+
+    value = kendall_tau(real, synthetic, town(), cell=150.0, shifts=2, seed=5)
+
+    slow = [
+        slow_tau(*(part.tolist() for part in cell_counts(real, synthetic, town(), cell=150.0, offset=offset)))
+        for offset in random_offsets(150.0, 2, seed=5)
+    ]
+    assert value == pytest.approx(np.mean(slow), abs=1e-12)
+
+
+def test_tau_of_a_file_with_itself_is_one() -> None:
+    assert kendall_tau(people(300), people(300), town()) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_tau_says_that_it_needs_cells_that_differ() -> None:
+    with pytest.raises(UnmeasuredError, match="different numbers"):
+        kendall_tau(np.array([[1.0, 1.0]]), np.array([[1.0, 1.0]]), town())

@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+import shapely
+from tests.evaluation.towns import crossroads, people, town
+
+from pointveil.evaluation import UnmeasuredError
+from pointveil.evaluation.edge_distance import mean_edge_distance_difference, off_road_difference, road_distances
+
+STREET = [shapely.LineString([(0, 500), (1000, 500)]), shapely.LineString([(200, 0), (200, 500)])]
+
+
+def test_each_point_gets_the_distance_to_the_nearest_of_all_roads() -> None:
+    world = crossroads()
+    assert world.roads is not None
+    points = people(200)
+
+    distances = road_distances(world, points)
+
+    slow = [min(line.distance(shapely.Point(point)) for line in world.roads.lines_m) for point in points]
+    assert distances == pytest.approx(slow, abs=1e-9)
+
+
+def test_the_difference_is_that_of_the_means() -> None:
+    world, real, synthetic = town(roads=STREET), people(100), people(150, seed=1)
+
+    value = mean_edge_distance_difference(real, synthetic, world)
+
+    means = [np.mean([min(line.distance(shapely.Point(p)) for line in STREET) for p in xy]) for xy in (real, synthetic)]
+    assert value == pytest.approx(abs(means[0] - means[1]), abs=1e-6)
+
+
+def test_the_share_off_the_road_is_larger_where_synthetic_points_stray() -> None:
+    real, synthetic = np.array([[500.0, 500.0], [500.0, 560.0]]), np.array([[500.0, 560.0]])
+
+    assert off_road_difference(real, synthetic, town(roads=STREET)) == 0.5
+    assert off_road_difference(synthetic, real, town(roads=STREET)) == -0.5
+
+
+def test_a_world_without_roads_is_named_as_the_reason() -> None:
+    with pytest.raises(UnmeasuredError, match="MEDD needs roads in the world"):
+        mean_edge_distance_difference(people(3), people(3), town())
