@@ -21,7 +21,7 @@ from pointveil.formats import Layout
 from pointveil.formats.files import write_whole
 from pointveil.geography import World
 from pointveil.methods import Method
-from pointveil.partition import Counted
+from pointveil.partition import Divided
 from pointveil.vault import (
     Cells,
     NoisyCounts,
@@ -52,7 +52,7 @@ class Survey:
     layout: Layout
 
     @cached_property
-    def prepared(self) -> tuple[Counted, Any]:
+    def prepared(self) -> tuple[Divided, Any]:
         """The divided world and the placement's answers, from the recording."""
         replay = Replay(self.answers)
         budget = self.method.budget(Fraction(self.statement.guarantee.epsilon))

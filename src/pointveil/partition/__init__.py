@@ -3,6 +3,7 @@
 from pointveil.partition.adaptive_grid import AdaptiveGrid as AdaptiveGrid
 from pointveil.partition.base import Budget as Budget
 from pointveil.partition.base import Counted as Counted
+from pointveil.partition.base import Divided as Divided
 from pointveil.partition.base import Partitioner as Partitioner
 from pointveil.partition.clusters import Clusters as Clusters
 from pointveil.partition.uniform_grid import UniformGrid as UniformGrid

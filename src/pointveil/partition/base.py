@@ -43,6 +43,15 @@ class Counted:
         return round(float(self.counts.sum()))
 
 
+class Divided(Protocol):
+    """What every divided world can say, whatever its regions are."""
+
+    @property
+    def total(self) -> int:
+        """How many people there seem to be."""
+        ...
+
+
 class Partitioner(Protocol):
     """Divides the world and counts each region."""
 
@@ -50,7 +59,7 @@ class Partitioner(Protocol):
     post_processing: ClassVar[tuple[str, ...]]
     needs_roads: ClassVar[bool]
 
-    def divide(self, vault: Respondent, world: World, budget: Budget) -> Counted:
+    def divide(self, vault: Respondent, world: World, budget: Budget) -> Divided:
         """Ask the vault, paying from `budget`, and return regions with counts."""
         ...
 

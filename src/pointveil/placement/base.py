@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.geography import World
-from pointveil.partition import Budget, Counted
+from pointveil.partition import Budget
 from pointveil.vault import Respondent
 
 
@@ -16,12 +16,12 @@ class Placement(Protocol):
     spends: ClassVar[tuple[str, ...]]
     post_processing: ClassVar[tuple[str, ...]]
 
-    def ask(self, vault: Respondent, world: World, counted: Counted, budget: Budget) -> Any:
+    def ask(self, vault: Respondent, world: World, counted: Any, budget: Budget) -> Any:
         """Ask the vault what drawing needs, paying from `budget`; None if it needs nothing."""
         ...
 
     def draw(
-        self, world: World, counted: Counted, answers: Any, count: int, rng: np.random.Generator
+        self, world: World, counted: Any, answers: Any, count: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return `count` points on land, in metres, in random order."""
         ...
