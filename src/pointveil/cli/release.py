@@ -32,6 +32,8 @@ class Request:
     ledger: Path | None
     dataset: str | None
     request: str | None
+    count: int | None
+    seed: int | None
     quiet: bool
 
 
@@ -52,7 +54,7 @@ class Answered:
             )
 
 
-def answer(asked: Request, *, seed: int | None) -> Answered:
+def answer(asked: Request) -> Answered:
     """Check everything public, then open the vault and ask; nothing is charged if a check fails."""
     from pointveil.synthesis import check_world, survey
     from pointveil.vault import Ledger, Vault, default_ledger_path, exact_epsilon
@@ -92,7 +94,7 @@ def answer(asked: Request, *, seed: int | None) -> Answered:
         done = survey(vault, method)
         vault.close()
     entry = None if vault.charge is None else vault.charge.entry
-    return Answered(done, ledger, entry, secrets.randbits(62) if seed is None else seed)
+    return Answered(done, ledger, entry, secrets.randbits(62) if asked.seed is None else asked.seed)
 
 
 def check_output(output: Path, points: Path) -> None:
@@ -124,6 +126,8 @@ def _purpose(asked: Request, method: "Method", world: "World") -> dict[str, str]
         "dataset": asked.dataset or asked.points.name,
         "person": asked.person or "",
         "max_points": str(asked.max_points or ""),
+        "count": str(asked.count),
+        "seed": str(asked.seed),
     }
 
 

@@ -55,9 +55,9 @@ def survey(
     check_output(output, points)
     asked = Request(
         points, world, epsilon, method or DEFAULT_METHOD, split, columns, crs, person, max_points, noise,
-        ledger, dataset, None, quiet,
+        ledger, dataset, None, None, None, quiet,
     )  # fmt: skip
-    answered = answer(asked, seed=0)
+    answered = answer(asked)
     answered.survey.write(output)
     answered.finish({"file": output.name}, keep=False)
     if json:

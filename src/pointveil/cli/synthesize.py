@@ -69,9 +69,9 @@ def synthesize(
     check_points_output(output, points)
     asked = Request(
         points, world, epsilon, method or DEFAULT_METHOD, split, columns, crs, person, max_points, noise,
-        ledger, dataset, request, quiet,
+        ledger, dataset, request, count, seed, quiet,
     )  # fmt: skip
-    answered = answer(asked, seed=seed)
+    answered = answer(asked)
     with stage("Drawing points", quiet=quiet):
         synthetic = draw(answered.survey, count=count, seed=answered.seed)
     with stage("Writing", quiet=quiet):
@@ -86,10 +86,7 @@ def synthesize(
             }
         )
         return
-    if not len(synthetic):
-        tell(
-            "Warning: there seem to be no points on the land of this world. Are columns and CRS right?",
-            quiet=quiet,
-        )
+    if count is None and len(synthetic) * float(Fraction(statement.guarantee.epsilon)) < ALMOST_NONE:
+        tell("Warning: hardly any point is on the land of this world. Are --columns and --crs right?", quiet=quiet)
     tell(f"Wrote {len(synthetic):,} synthetic points to {output}, and the statement beside it.", quiet=quiet)
     tell(str(statement), quiet=quiet)
