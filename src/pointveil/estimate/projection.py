@@ -14,5 +14,6 @@ def project_to_total(counts: NDArray[np.float64], total: float) -> NDArray[np.fl
         return np.zeros(len(counts))
     ordered = np.sort(counts)[::-1].astype(np.float64)
     excess = (np.cumsum(ordered) - total) / np.arange(1, len(ordered) + 1)
-    taken = excess[np.flatnonzero(ordered > excess)[-1]]
+    # The counts that stay above zero are the first few; at least one does, even if a tiny total is lost in rounding.
+    taken = excess[max(int(np.count_nonzero(ordered > excess)), 1) - 1]
     return np.asarray(np.maximum(counts - taken, 0.0), dtype=np.float64)
