@@ -441,19 +441,21 @@ def test_a_killed_process_never_reported_a_charge_that_is_not_there(ledger: Ledg
     moments = random.Random(7)
     reported: list[int] = []
 
-    for _ in range(8):
-        child = start(ledger, "0.001", 10**6)
-        wait_until_ready(child)
-        go(child)
-        time.sleep(moments.uniform(0, 0.06))
-        child.kill()
-        lines = child.communicate(timeout=60)[0].splitlines(keepends=True)
+    for number in range(8):
+        with start(ledger, "0.001", 10**6) as child:
+            wait_until_ready(child)
+            go(child)
+            assert child.stdout is not None
+            lines = [child.stdout.readline() for _ in range(number % 3)]  # however slow the machine is
+            time.sleep(moments.uniform(0, 0.06))
+            child.kill()
+            lines += child.stdout.readlines()
         reported += [int(line) for line in lines if line.endswith("\n")]
         assert ledger.verify() == []
 
     with raw(ledger) as book:
         charged = {entry for (entry,) in book.execute("SELECT entry FROM event WHERE kind = 'charge'")}
-    assert reported
+    assert len(reported) >= 7
     assert set(reported) <= charged
     assert ledger.accounts()[0].spent == Fraction(len(charged), 1000)
     assert len(charged) - len(reported) <= 8  # at most the one in flight, of each killed process
