@@ -8,9 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyogrio
 from numpy.typing import NDArray
-from pyogrio.errors import DataLayerError, DataSourceError
 
 from pointveil.errors import InputError
 from pointveil.formats.base import STATEMENT_KEY, Batch, Chunks, Layout, Request, make_batch, regrouped
@@ -20,7 +18,10 @@ from pointveil.formats.files import existing_file
 from pointveil.formats.wkb import points_of_wkb, wkb_of_points
 
 READ_ROWS = 1 << 16
-BROKEN = (DataSourceError, DataLayerError, pa.ArrowException, RuntimeError, OSError)
+# GDAL's own fast way through FlatGeobuf loses the points that stand before one without geometry.
+GDAL_SETTINGS = {"OGR_FLATGEOBUF_STREAM_BASE_IMPL": True}
+# GDAL's errors, as pyogrio raises them, are all runtime errors.
+BROKEN = (RuntimeError, pa.ArrowException, OSError)
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Driver:
     mark
         The bytes that tell the format, and where they stand, so that GDAL never has to guess.
     options
-        What to say to GDAL when writing.
+        What to say to GDAL when writing; ``{geometry}`` stands for the name of the geometry column.
     statement_place
         Which of GDAL's two kinds of metadata holds a statement, and under which name.
     advice
@@ -59,7 +60,13 @@ class Driver:
 
 
 # A spatial index costs more time than all the rest, and any map program can add one.
-GEOPACKAGE = Driver("geopackage", "GPKG", (68, b"GP"), {"SPATIAL_INDEX": "NO"}, ("dataset_metadata", STATEMENT_KEY))
+GEOPACKAGE = Driver(
+    "geopackage",
+    "GPKG",
+    (68, b"GP"),
+    {"SPATIAL_INDEX": "NO", "GEOMETRY_NAME": "{geometry}"},
+    ("dataset_metadata", STATEMENT_KEY),
+)
 FLATGEOBUF = Driver("flatgeobuf", "FlatGeobuf", (0, b"fgb"), {"SPATIAL_INDEX": "NO"}, ("layer_metadata", "DESCRIPTION"))
 SHAPEFILE = Driver(
     "shapefile",
@@ -86,27 +93,37 @@ class VectorPoints:
         Its public facts.
     person
         The name of the attribute that says whose a record is.
+    declared
+        How many records the header of the file promises, or less if it does not say.
     """
 
     path: Path
     layout: Layout
     person: str | None
+    declared: int
 
     def batches(self) -> Iterator[Batch]:
         """Yield all records in order; one without a readable point is NaN."""
         return regrouped(silently(self._batches()))
 
     def _batches(self) -> Iterator[Batch]:
+        import pyogrio
+
         columns = [self.person] if self.person else []
         options = {"columns": columns, "batch_size": READ_ROWS, "use_pyarrow": True}
+        pyogrio.set_gdal_config_options(GDAL_SETTINGS)
         try:
             with pyogrio.open_arrow(self.path, layer=self.layout.layer, **options) as (meta, reader):
+                seen = 0
                 for batch in reader:
+                    seen += len(batch)
                     coordinates = points_of_wkb(batch.column(meta["geometry_name"] or "wkb_geometry"))
                     owner = batch.column(self.person) if self.person else None
                     yield make_batch(coordinates[:, 0], coordinates[:, 1], owner)
         except BROKEN:
             raise InputError(f"{self.path.name} is damaged: not all of it can be read.") from None
+        if seen < self.declared:
+            raise InputError(f"{self.path.name} is not whole: it holds fewer records than its header says.")
 
 
 def silently(batches: Iterator[Batch]) -> Iterator[Batch]:
@@ -125,7 +142,9 @@ def read(driver: Driver, path: Path, request: Request) -> VectorPoints:
     path = checked(driver, path)
     no_columns(request.columns, path.name)
     info = _info(driver, path, request.layer)
-    return VectorPoints(path, layout_of(driver, info, path.name, request), request.person)
+    # Only FlatGeobuf counts its records in its header; elsewhere GDAL would have to look at them.
+    declared = int(info["features"]) if driver is FLATGEOBUF else 0
+    return VectorPoints(path, layout_of(driver, info, path.name, request), request.person, declared)
 
 
 def checked(driver: Driver, path: Path) -> Path:
@@ -149,6 +168,8 @@ def whole_shapefile(path: Path) -> None:
 
 
 def _info(driver: Driver, path: Path, layer: str | None) -> dict[str, Any]:
+    import pyogrio
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -160,6 +181,8 @@ def _info(driver: Driver, path: Path, layer: str | None) -> dict[str, Any]:
 
 def chosen_layer(path: Path, wanted: str | None) -> str:
     """Return the one layer of points, or the layer that was asked for."""
+    import pyogrio
+
     layers = {str(name): kind for name, kind in pyogrio.list_layers(path)}
     spatial = [name for name, kind in layers.items() if kind is not None]
     if wanted is not None and wanted not in spatial:
@@ -192,6 +215,8 @@ def layout_of(driver: Driver, info: dict[str, Any], name: str, request: Request)
 
 def write(driver: Driver, path: Path, chunks: Chunks, layout: Layout, statement: str | None) -> None:
     """Write one layer of points, streamed through GDAL."""
+    import pyogrio
+
     name = layout.geometry or "geom"
     schema = pa.schema([pa.field(name, pa.binary(), metadata={"ARROW:extension:name": "geoarrow.wkb"})])
     source = Remembering(canonical_chunks(chunks, layout.crs))
@@ -205,7 +230,7 @@ def write(driver: Driver, path: Path, chunks: Chunks, layout: Layout, statement:
             geometry_name=name,
             geometry_type="Point",
             crs=layout.file_crs or layout.crs,
-            **driver.options,
+            **{option: value.format(geometry=name) for option, value in driver.options.items()},
             **driver.with_statement(statement),
         )
     except BROKEN:

@@ -32,11 +32,14 @@ def points_of_wkb(values: Any) -> NDArray[np.float64]:
 def points_of_shapes(shapes: Any) -> NDArray[np.float64]:
     """Return x and y of each shapely geometry; NaN for whatever is not one point."""
     shapes = np.asarray(shapes, dtype=object)
-    lonely = (shapely.get_type_id(shapes) == shapely.GeometryType.MULTIPOINT) & (
-        shapely.get_num_geometries(shapes) == 1
-    )
+    many = shapely.get_type_id(shapes) == shapely.GeometryType.MULTIPOINT
+    lonely = many & (shapely.get_num_geometries(shapes) == 1)
     shapes = np.where(lonely, shapely.get_geometry(shapes, 0), shapes)
-    return np.column_stack([shapely.get_x(shapes), shapely.get_y(shapes)])
+    # Asking an empty point where it is would be an error.
+    somewhere = (shapely.get_type_id(shapes) == shapely.GeometryType.POINT) & ~shapely.is_empty(shapes)
+    found = np.full((len(shapes), 2), np.nan)
+    found[somewhere] = shapely.get_coordinates(shapes[somewhere])
+    return found
 
 
 def wkb_of_points(coordinates: NDArray[np.float64]) -> Any:

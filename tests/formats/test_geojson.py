@@ -1,0 +1,176 @@
+"""GeoJSON as people really write it."""
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyogrio
+import pytest
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+from pointveil.formats import Layout, geojson, open_points, write_points
+
+GOOD = '{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[1.5,2.5]}}'
+
+
+def feature(coordinates: str, properties: str = "{}") -> str:
+    geometry = f'{{"type":"Point","coordinates":{coordinates}}}'
+    return f'{{"type":"Feature","properties":{properties},"geometry":{geometry}}}'
+
+
+def saved(tmp_path: Path, content: str | bytes) -> Path:
+    path = tmp_path / "points.geojson"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def collection(*features: str, before: str = "", after: str = "") -> str:
+    return f'{{"type":"FeatureCollection",{before}"features":[{",".join(features)}]{after}}}'
+
+
+def read(path: Path, **options: Any) -> NDArray[np.float64]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        batches = [batch.coordinates for batch in open_points(path, **options).batches()]
+    return np.concatenate([np.empty((0, 2)), *batches])
+
+
+BAD_FEATURES = [
+    "null",
+    "5",
+    '"text"',
+    "{}",
+    "[]",
+    '{"type":"Feature","properties":null,"geometry":null}',
+    '{"type":"Feature","properties":{},"geometry":"POINT (1 2)"}',
+    '{"type":"Feature","properties":{},"geometry":{"type":"Foo","coordinates":[1,2]}}',
+    '{"type":"Feature","properties":{},"geometry":{"type":"Polygon","coordinates":[[[1,2],[2,3],[3,4],[1,2]]]}}',
+    '{"type":"Feature","properties":{},"geometry":{"type":"GeometryCollection","geometries":[]}}',
+    *map(feature, ('["a",2]', "[]", "[1]", "[null,1]", "[NaN,1]", "[1e999,1]", "[-Infinity,1]", "[[1,2]]", "{}", "7")),
+    feature("[" + "9" * 5000 + ",1]"),
+    feature('["x",1]', '{"deep":' + "[" * 3000 + "]" * 3000 + "}"),
+]
+
+
+@pytest.mark.parametrize("bad", BAD_FEATURES, ids=range(len(BAD_FEATURES)))
+def test_a_bad_feature_is_nowhere_and_spoils_no_other(bad: str, tmp_path: Path) -> None:
+    found = read(saved(tmp_path, collection(GOOD, bad, GOOD)))
+
+    assert len(found) == 3
+    assert np.array_equal(found[[0, 2]], [[1.5, 2.5]] * 2)
+    assert np.isnan(found[1]).any()
+
+
+@pytest.mark.parametrize("read_bytes", [1, 7, 100, 1 << 14])
+def test_the_size_of_a_read_changes_nothing(read_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    features = [feature(f"[{i}, -{i}.5]", f'{{"name": "é }},{{ {i}", "list": [{{}},{{"a": 1}}]}}') for i in range(60)]
+    path = saved(
+        tmp_path, collection(*features, before='"name":"who, {where}",', after=',"more":[1, {"features": []}]')
+    )
+    monkeypatch.setattr(geojson, "READ_BYTES", read_bytes)
+
+    assert np.array_equal(read(path), [[i, -i - 0.5] for i in range(60)])
+    assert open_points(path).layout.layer == "who, {where}"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        GOOD,
+        '{"type":"Point","coordinates":[1.5,2.5]}',
+        "\ufeff" + collection(GOOD),
+        json.dumps(json.loads(collection(GOOD)), indent=4),
+        collection(feature("[1.5, 2.5, 100]")),
+        collection('{"type":"Feature","geometry":{"type":"MultiPoint","coordinates":[[1.5,2.5]]}}'),
+        collection(feature("[15e-1, 25E-1]", '{"a\\ud800": "\\ud800"}')),
+    ],
+)
+def test_what_can_be_read_is_read(content: str, tmp_path: Path) -> None:
+    assert np.array_equal(read(saved(tmp_path, content)), [[1.5, 2.5]])
+
+
+def test_bytes_that_are_not_text_spoil_nothing(tmp_path: Path) -> None:
+    content = collection(feature("[1.5,2.5]", '{"name":"%"}')).encode().replace(b"%", b"\xff\xfe")
+
+    assert np.array_equal(read(saved(tmp_path, content)), [[1.5, 2.5]])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        collection(GOOD)[:-3],
+        collection(GOOD)[:-60],
+        '{"type":"FeatureCollection","features":[',
+        '{"type":"FeatureCollection","features":[1 2 {]}',
+        "[1, 2]",
+        '{"type": "Topology", "objects": {}}',
+        '{"type": "gdal_streamed_alg", "command_line": "gdal vector pipeline"}',
+        "hello 41.5",
+    ],
+)
+def test_what_is_not_geojson_is_refused_and_not_quoted(content: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"points\.geojson is not whole GeoJSON") as caught:
+        read(saved(tmp_path, content))
+    assert "41.5" not in str(caught.value)
+    assert "1.5" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["urn:ogc:def:crs:EPSG::3763", "EPSG:3763"])
+def test_an_old_crs_member_is_heeded(name: str, tmp_path: Path) -> None:
+    member = f'"crs":{{"type":"name","properties":{{"name":"{name}"}}}},'
+
+    assert open_points(saved(tmp_path, collection(GOOD, before=member))).layout.crs == "EPSG:3763"
+
+
+@pytest.mark.parametrize(
+    "member", ['"crs":null,', '"crs":{"type":"name","properties":{"name":"urn:ogc:def:crs:OGC:1.3:CRS84"}},', ""]
+)
+def test_longitude_and_latitude_are_the_rule(member: str, tmp_path: Path) -> None:
+    assert open_points(saved(tmp_path, collection(GOOD, before=member))).layout.crs == "EPSG:4326"
+
+
+def test_a_crs_that_cannot_be_heeded_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="does not name a CRS"):
+        open_points(saved(tmp_path, collection(GOOD, before='"crs":{"type":"link"},')))
+    with pytest.raises(InputError, match="says its CRS after its features"):
+        read(saved(tmp_path, collection(GOOD, after=',"crs":{"type":"name","properties":{"name":"EPSG:3763"}}')))
+
+
+def test_a_person_is_a_property_of_any_kind(tmp_path: Path) -> None:
+    values = ['"bob"', "7", "123456789012345678901234567890", "null", "1.5", "[1]", '"\\ud800"']
+    features = [feature("[1,2]", f'{{"who": {value}}}') for value in values]
+    path = saved(tmp_path, collection(*features, GOOD, "5"))
+
+    (batch,) = open_points(path, person="who").batches()
+
+    expected = [b"bob", b"7", b"123456789012345678901234567890", None, b"1.5", b'["1"]', b"\xed\xa0\x80", None, None]
+    assert batch.person.to_pylist() == expected
+
+
+def test_nothing_of_the_records_is_in_the_layout(tmp_path: Path) -> None:
+    plain = open_points(saved(tmp_path, collection(GOOD))).layout
+    telling = open_points(saved(tmp_path, collection(feature("[1,2]", '{"secret": 1}')))).layout
+
+    assert plain == telling
+    assert plain.left_out == ("properties",)
+
+
+def test_gdal_reads_what_is_written_here(tmp_path: Path) -> None:
+    path = tmp_path / "out.geojson"
+    points = np.array([[-8.6, 41.0], [0.000001, 100.0]])
+
+    write_points(path, [points], Layout("geojson", crs="EPSG:3763", layer="here"), statement='a "b"', total=2)
+
+    info = pyogrio.read_info(path)
+    assert (info["crs"], info["features"], info["layer_name"], info["geometry_type"]) == (
+        "EPSG:3763",
+        2,
+        "here",
+        "Point",
+    )
+    assert json.loads(path.read_text())["pointveil.statement"] == 'a "b"'
+    _, _, shapes, _ = pyogrio.raw.read(path)
+    assert len(shapes) == 2

@@ -1,0 +1,226 @@
+"""Parquet with two columns, and GeoParquet in its encodings."""
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import shapely
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+from pointveil.formats import base, open_points, output_layout, write_points
+from pointveil.formats.wkb import points_of_wkb, wkb_of_points
+
+POINTS = np.array([[-8.61, 41.15], [-8.6, 41.1], [0.0, 0.0]])
+
+
+def saved(tmp_path: Path, columns: dict[str, Any], geo: dict[str, Any] | None = None) -> Path:
+    table = pa.table(columns)
+    if geo is not None:
+        table = table.replace_schema_metadata({"geo": json.dumps(geo)})
+    pq.write_table(table, tmp_path / "points.parquet")
+    return tmp_path / "points.parquet"
+
+
+def geo_of(name: str, **column: Any) -> dict[str, Any]:
+    described = {"encoding": "WKB", "geometry_types": ["Point"], **column}
+    return {"version": "1.1.0", "primary_column": name, "columns": {name: described}}
+
+
+def read(source: Any, **options: Any) -> NDArray[np.float64]:
+    return np.concatenate([batch.coordinates for batch in open_points(source, **options).batches()])
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.float64(), pa.float32(), pa.int32(), pa.uint64(), pa.decimal128(9, 2), pa.string(), pa.large_string()],
+    ids=str,
+)
+def test_any_kind_of_number_is_read(kind: Any, tmp_path: Path) -> None:
+    values = pa.array(["8", None, "41"]).cast(kind)
+    path = saved(tmp_path, {"lat": values, "id": [1, 2, 3], "lon": values})
+
+    assert np.array_equal(read(path), np.array([[8, 8], [np.nan, np.nan], [41, 41]]), equal_nan=True)
+    layout = open_points(path).layout
+    assert (layout.names, layout.left_out) == (("lat", "lon"), ("id",))
+
+
+def test_bad_values_are_nowhere_and_say_nothing(tmp_path: Path) -> None:
+    words = pa.array(["1.5", "x", "", None, "inf", "1e999"]).dictionary_encode()
+    floats = [1.5, float("nan"), float("inf"), -float("inf"), None, 2.5]
+    path = saved(tmp_path, {"lon": words, "lat": floats})
+
+    found = read(path)
+
+    assert np.array_equal(found[:, 0], [1.5] + [np.nan] * 5, equal_nan=True)
+    assert np.array_equal(found[:, 1], [1.5] + [np.nan] * 4 + [2.5], equal_nan=True)
+
+
+def test_bytes_that_are_not_text_are_nowhere(tmp_path: Path) -> None:
+    path = saved(tmp_path, {"lon": pa.array([b"\xff\xfe", b"1.5"]), "lat": [1.0, 2.0]})
+
+    assert np.array_equal(read(path), [[np.nan, 1.0], [1.5, 2.0]], equal_nan=True)
+
+
+def test_a_column_that_cannot_hold_numbers_is_refused(tmp_path: Path) -> None:
+    path = saved(tmp_path, {"lon": [[1.0], [2.0]], "lat": [1.0, 2.0]})
+
+    with pytest.raises(InputError, match=r"Column 'lon' of points\.parquet holds list.*--columns LON,LAT"):
+        open_points(path)
+
+
+def test_a_person_comes_along_with_each_record(tmp_path: Path) -> None:
+    who = pa.array(["ann", None, "bob"]).dictionary_encode()
+    path = saved(tmp_path, {"who": who, "lon": [1.0, 2.0, 3.0], "lat": [1.0, 2.0, 3.0]})
+
+    (batch,) = open_points(path, person="who").batches()
+
+    assert batch.person.to_pylist() == ["ann", None, "bob"]
+    with pytest.raises(InputError, match="no column 'nobody'"):
+        open_points(path, person="nobody")
+
+
+def test_small_row_groups_make_large_batches(tmp_path: Path) -> None:
+    table = pa.table({"x": np.arange(100.0), "y": np.arange(100.0), "who": np.arange(100)})
+    pq.write_table(table, tmp_path / "points.parquet", row_group_size=7)
+
+    (batch,) = open_points(tmp_path / "points.parquet", person="who").batches()
+
+    assert np.array_equal(batch.coordinates[:, 0], np.arange(100))
+    assert batch.person.to_pylist() == list(range(100))
+
+
+def test_small_batches_are_joined_and_large_ones_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "BATCH_ROWS", 30)
+    parts = [base.Batch(np.full((size, 2), size), pa.array([size] * size, pa.int64())) for size in (20, 0, 20, 50, 7)]
+
+    joined = list(base.regrouped(parts))
+
+    assert [len(batch.coordinates) for batch in joined] == [40, 50, 7]
+    assert joined[1] is parts[3]
+    assert all(batch.person.to_pylist() == batch.coordinates[:, 0].tolist() for batch in joined)
+
+
+@pytest.mark.parametrize("encoding", ["WKB", "point"])
+def test_geoparquet_keeps_its_column_encoding_and_crs(encoding: str, tmp_path: Path) -> None:
+    from pyproj import CRS
+
+    x, y = (pa.array(column) for column in POINTS.T)
+    shapes = wkb_of_points(POINTS) if encoding == "WKB" else pa.StructArray.from_arrays([x, y], ["x", "y"])
+    crs = CRS.from_epsg(3763).to_json_dict()
+    path = saved(tmp_path, {"id": [1, 2, 3], "place": shapes}, geo_of("place", encoding=encoding, crs=crs))
+    out = tmp_path / "out.parquet"
+
+    layout = open_points(path).layout
+    write_points(out, [read(path)], output_layout(out, layout), statement=None, total=3)
+
+    assert np.array_equal(read(path), POINTS)
+    assert np.array_equal(read(out), POINTS)
+    written = pq.read_schema(out)
+    column = json.loads(written.metadata[b"geo"])["columns"]["place"]
+    assert (written.names, column["encoding"], column["geometry_types"]) == (["place"], encoding, ["Point"])
+    assert CRS.from_json_dict(column["crs"]) == CRS.from_epsg(3763)
+    assert layout.left_out == ("id",)
+
+
+def test_geoparquet_without_a_crs_is_longitude_and_latitude_and_stays_so(tmp_path: Path) -> None:
+    path = saved(tmp_path, {"geometry": wkb_of_points(POINTS)}, geo_of("geometry"))
+    out = tmp_path / "out.geoparquet"
+
+    layout = open_points(path).layout
+    write_points(out, [POINTS], output_layout(out, layout), statement=None, total=3)
+
+    assert layout.crs == "EPSG:4326"
+    written = json.loads(pq.read_schema(out).metadata[b"geo"])["columns"]["geometry"]["crs"]
+    assert written["id"] == {"authority": "OGC", "code": "CRS84"}
+
+
+def test_geoparquet_of_unknown_crs_asks_for_one(tmp_path: Path) -> None:
+    path = saved(tmp_path, {"geometry": wkb_of_points(POINTS)}, geo_of("geometry", crs=None))
+
+    with pytest.raises(InputError, match=r"points\.parquet does not say its CRS"):
+        open_points(path)
+    assert open_points(path, crs="EPSG:3763").layout.crs == "EPSG:3763"
+
+
+@pytest.mark.parametrize("geometry_types", [[], ["Point", "Polygon"], ["MultiPoint"], ["Point Z"]])
+def test_geometries_that_are_not_one_point_are_nowhere(geometry_types: list[str], tmp_path: Path) -> None:
+    shapes = shapely.from_wkt(
+        ["POINT (1 2)", "POINT EMPTY", "LINESTRING (0 0, 1 1)", "MULTIPOINT ((3 4))", "MULTIPOINT ((1 1), (2 2))", None]
+    )
+    raw = [None if shape is None else shapely.to_wkb(shape) for shape in shapes]
+    raw += [
+        b"\x01\x07",
+        b"",
+        b"\xff" * 21,
+        shapely.to_wkb(shapely.Point(5, 6, 7)),
+        shapely.to_wkb(shapely.Point(7, 8), byte_order=0),
+    ]
+    path = saved(tmp_path, {"geometry": raw}, geo_of("geometry", geometry_types=geometry_types))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = read(path)
+
+    nowhere = (np.nan, np.nan)
+    expected = np.array([(1, 2), nowhere, nowhere, (3, 4), *[nowhere] * 5, (5, 6), (7, 8)])
+    assert np.array_equal(found, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("geo", "words"),
+    [
+        (geo_of("geometry", geometry_types=["Polygon"]), "holds Polygon, not points"),
+        (geo_of("geometry", encoding="linestring"), "encoded as 'linestring'"),
+        (geo_of("id"), "holds int64, which is not a geometry"),
+        (geo_of("nothing"), "'geo' metadata is not in order"),
+        ({"columns": []}, "'geo' metadata is not in order"),
+    ],
+)
+def test_geoparquet_without_points_is_refused(geo: dict[str, Any], words: str, tmp_path: Path) -> None:
+    path = saved(tmp_path, {"geometry": wkb_of_points(POINTS), "id": [1, 2, 3]}, geo)
+
+    with pytest.raises(InputError, match=words):
+        open_points(path)
+
+
+def test_named_columns_win_over_the_geometry(tmp_path: Path) -> None:
+    columns = {"geometry": wkb_of_points(POINTS), "a": [1.0, 2.0, 3.0], "b": [4.0, 5.0, 6.0]}
+    path = saved(tmp_path, columns, geo_of("geometry"))
+
+    assert np.array_equal(read(path, columns=("b", "a")), [[4, 1], [5, 2], [6, 3]])
+
+
+def test_a_damaged_page_gives_an_error_that_quotes_nothing(tmp_path: Path) -> None:
+    path = saved(tmp_path, {"lon": np.arange(10_000.0), "lat": np.arange(10_000.0)})
+    data = bytearray(path.read_bytes())
+    data[10 : len(data) // 2] = b"\xff" * (len(data) // 2 - 10)
+    path.write_bytes(data)
+
+    with pytest.raises(InputError, match=r"points\.parquet is damaged") as caught:
+        read(path)
+    assert caught.value.__suppress_context__
+
+
+def test_slices_of_wkb_are_read_from_where_they_begin() -> None:
+    shapes = wkb_of_points(np.arange(20.0).reshape(-1, 2))
+
+    assert np.array_equal(points_of_wkb(shapes.slice(3, 4)), np.arange(20.0).reshape(-1, 2)[3:7])
+    assert points_of_wkb(shapes.slice(3, 0)).shape == (0, 2)
+
+
+def test_geopandas_reads_what_is_written_here(tmp_path: Path) -> None:
+    geopandas = pytest.importorskip("geopandas")
+    out = tmp_path / "out.geoparquet"
+    like = open_points(saved(tmp_path, {"lon": [1.0], "lat": [2.0]})).layout
+
+    write_points(out, [POINTS], output_layout(out, like), statement="{}", total=3)
+
+    frame = geopandas.read_parquet(out)
+    assert frame.crs.to_epsg() == 4326
+    assert np.array_equal(np.column_stack([frame.geometry.x, frame.geometry.y]), POINTS)

@@ -1,0 +1,181 @@
+"""GeoPackage, Shapefile and FlatGeobuf as people really write them."""
+
+import sqlite3
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyogrio
+import pytest
+import shapely
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+from pointveil.formats import Layout, open_points, output_layout, vector, write_points
+
+POINTS = np.array([[-8.61, 41.15], [-8.6, 41.1], [3.0, 4.0]])
+DRIVERS = {".gpkg": "GPKG", ".shp": "ESRI Shapefile", ".fgb": "FlatGeobuf"}
+MIXED = ["POINT (1 2)", "POINT EMPTY", None, "LINESTRING (0 0, 1 1)", "MULTIPOINT ((3 4))", "POINT Z (5 6 7)"]
+
+
+def saved(
+    path: Path, wkt: list[str | None], kind: str = "Point", crs: str | None = "EPSG:3763", **options: Any
+) -> Path:
+    shapes = [None if text is None else shapely.to_wkb(shapely.from_wkt(text)) for text in wkt]
+    field = pa.field("place", pa.binary(), metadata={"ARROW:extension:name": "geoarrow.wkb"})
+    who = [f"person {i}" for i in range(len(wkt))]
+    table = pa.table([pa.array(shapes, pa.binary()), pa.array(who)], schema=pa.schema([field, ("who", pa.string())]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        driver = DRIVERS[path.suffix]
+        options = {"geometry_name": "place", "geometry_type": kind, "crs": crs, "driver": driver, **options}
+        options |= {"GEOMETRY_NAME": "place"} if driver == "GPKG" else {}
+        pyogrio.write_arrow(table, path, **options)
+    return path
+
+
+def read(path: Path, **options: Any) -> NDArray[np.float64]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return np.concatenate([batch.coordinates for batch in open_points(path, **options).batches()])
+
+
+@pytest.mark.parametrize("suffix", DRIVERS)
+def test_names_and_crs_are_kept_and_other_columns_named(suffix: str, tmp_path: Path) -> None:
+    path = saved(tmp_path / f"people{suffix}", ["POINT (1 2)", "POINT (3 4)"])
+    out = tmp_path / f"out{suffix}"
+
+    layout = open_points(path).layout
+    write_points(out, [POINTS], output_layout(out, layout), statement=None, total=3)
+
+    assert sorted(read(path).tolist()) == [[1, 2], [3, 4]]
+    assert np.array_equal(read(out), POINTS)
+    assert (layout.crs, layout.left_out) == ("EPSG:3763", ("who",))
+    written = pyogrio.read_info(out)
+    assert written["crs"] == "EPSG:3763"
+    assert written["layer_name"] == ("out" if suffix == ".shp" else "people")
+    assert written["geometry_name"] == ("place" if suffix == ".gpkg" else "")
+    assert "who" not in written["fields"]
+
+
+@pytest.mark.parametrize("suffix", DRIVERS)
+def test_a_person_comes_along_with_each_record(suffix: str, tmp_path: Path) -> None:
+    path = saved(tmp_path / f"people{suffix}", ["POINT (1 2)", "POINT (3 4)"])
+
+    (batch,) = open_points(path, person="who").batches()
+
+    people = dict(zip(batch.person.to_pylist(), batch.coordinates.tolist(), strict=True))
+    assert people == {"person 0": [1, 2], "person 1": [3, 4]}
+    with pytest.raises(InputError, match="no column 'nobody'"):
+        open_points(path, person="nobody")
+
+
+@pytest.mark.parametrize("suffix", [".gpkg", ".fgb"])
+def test_geometries_that_are_not_one_point_are_nowhere(suffix: str, tmp_path: Path) -> None:
+    found = read(saved(tmp_path / f"people{suffix}", MIXED, kind="Unknown", SPATIAL_INDEX="NO"))
+
+    readable = found[np.isfinite(found).all(axis=1)]
+    assert np.array_equal(readable, [[1, 2], [3, 4], [5, 6]])
+
+
+@pytest.mark.parametrize("suffix", DRIVERS)
+def test_records_without_geometry_spoil_no_other(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = np.random.default_rng(1).random(1000) < 0.3
+    wkt = [None if gone else f"POINT ({i} {-i})" for i, gone in enumerate(missing)]
+    path = saved(tmp_path / f"people{suffix}", wkt, **({} if suffix == ".shp" else {"SPATIAL_INDEX": "NO"}))
+    monkeypatch.setattr(vector, "READ_ROWS", 64)
+
+    found = read(path)
+
+    expected = np.column_stack([np.arange(1000.0), -np.arange(1000.0)])
+    expected[missing] = np.nan
+    assert np.array_equal(found, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("suffix", DRIVERS)
+def test_a_layer_of_lines_is_refused(suffix: str, tmp_path: Path) -> None:
+    path = saved(tmp_path / f"roads{suffix}", ["LINESTRING (0 0, 1 1)"], kind="LineString")
+
+    with pytest.raises(InputError, match="of type LineString, not points"):
+        open_points(path)
+
+
+@pytest.mark.parametrize("suffix", DRIVERS)
+def test_a_file_that_does_not_say_its_crs_asks_for_one(suffix: str, tmp_path: Path) -> None:
+    path = saved(tmp_path / f"people{suffix}", ["POINT (1 2)"])
+    if suffix == ".shp":
+        path.with_suffix(".prj").unlink()
+    else:
+        path.unlink()
+        saved(path, ["POINT (1 2)"], crs=None)
+
+    with pytest.raises(InputError, match=r"people\.\w+ does not say its CRS"):
+        open_points(path)
+    assert open_points(path, crs="EPSG:3763").layout.crs == "EPSG:3763"
+
+
+def test_a_layer_can_be_chosen(tmp_path: Path) -> None:
+    path = saved(tmp_path / "people.gpkg", ["POINT (1 2)"], layer="day")
+    saved(path, ["LINESTRING (0 0, 1 1)"], kind="LineString", layer="roads", append=True)
+    assert open_points(path).layout.layer == "day"
+
+    saved(path, ["POINT (3 4)"], layer="night", append=True)
+
+    assert np.array_equal(read(path, layer="night"), [[3, 4]])
+    with pytest.raises(InputError, match="has several layers: day, night"):
+        open_points(path)
+    with pytest.raises(InputError, match="has no layer 'dusk'; it has day, roads, night"):
+        open_points(path, layer="dusk")
+
+
+@pytest.mark.parametrize("value", ["x'00'", "'41.5'", "5", "x'4750000100000000FF'", "NULL"])
+def test_a_bad_geometry_in_a_geopackage_spoils_itself_only(value: str, tmp_path: Path) -> None:
+    path = saved(tmp_path / "people.gpkg", ["POINT (1 2)"] * 3, SPATIAL_INDEX="NO")
+    with sqlite3.connect(path) as database:
+        database.execute(f"UPDATE people SET place = {value}, who = x'ff' WHERE fid = 2")  # noqa: S608
+    database.close()
+
+    found = read(path, person="who")
+
+    assert np.array_equal(found, np.array([[1, 2], [np.nan, np.nan], [1, 2]]), equal_nan=True)
+
+
+def test_a_shapefile_needs_its_index(tmp_path: Path) -> None:
+    path = saved(tmp_path / "people.shp", ["POINT (1 2)"])
+    path.with_suffix(".shx").unlink()
+
+    with pytest.raises(InputError, match=r"people\.shp cannot be opened .*\.shx and \.dbf must stand beside it"):
+        open_points(path)
+
+
+def test_members_of_an_older_shapefile_go_with_it(tmp_path: Path) -> None:
+    path = tmp_path / "people.shp"
+    for ending in ("qix", "sbn", "dbf"):
+        path.with_suffix(f".{ending}").write_bytes(b"old")
+    path.with_suffix(".txt").write_bytes(b"mine")
+
+    written = write_points(path, [POINTS], Layout("shapefile"), statement="{}", total=3)
+
+    assert sorted(tmp_path.iterdir()) == sorted([*written, path.with_suffix(".txt")])
+    assert {member.suffix for member in written} == {".shp", ".shx", ".dbf", ".prj", ".cpg"}
+
+
+def test_an_old_journal_does_not_spoil_a_new_geopackage(tmp_path: Path) -> None:
+    path = tmp_path / "people.gpkg"
+    (tmp_path / "people.gpkg-wal").write_bytes(b"old")
+
+    written = write_points(path, [POINTS], Layout("geopackage"), statement=None, total=3)
+
+    assert list(tmp_path.iterdir()) == written == [path]
+
+
+def test_a_database_that_is_no_geopackage_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "people.gpkg"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE people (lon, lat)")
+    database.close()
+
+    with pytest.raises(InputError, match=r"people\.gpkg is not a GPKG file"):
+        open_points(path)
