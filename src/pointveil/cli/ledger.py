@@ -64,11 +64,17 @@ def cap(
 
 
 @commands.command()
-def verify(ledger: LedgerFile = None, quiet: Quiet = False) -> None:
-    """Check the ledger's chain of hashes and its sums."""
+def verify(
+    ledger: LedgerFile = None,
+    anchor: Annotated[
+        list[str] | None, typer.Option("--anchor", help="A chain hash kept elsewhere, such as a statement's.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Check the ledger's chain of hashes and its sums; with anchors, also that nothing was rolled back."""
     from pointveil.vault import Ledger, default_ledger_path
 
-    problems = Ledger(ledger or default_ledger_path()).verify()
+    problems = Ledger(ledger or default_ledger_path()).verify(anchor or ())
     if problems:
-        raise VerificationError("The ledger was tampered with: " + " ".join(problems))
+        raise VerificationError("The ledger is not sound: " + " ".join(problems))
     tell("The ledger is whole: its chain and its sums are right.", quiet=quiet)
