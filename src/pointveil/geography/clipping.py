@@ -1,6 +1,7 @@
 """Clip regions to land, once, and pick even random points in what remains."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -119,26 +120,38 @@ def _sort_rectangles(rectangles: NDArray[np.float64], world: World) -> tuple[NDA
 
 
 def _crossed_by_shore(rectangles: NDArray[np.float64], world: World) -> NDArray[np.bool_]:
-    """Return which rectangles the edge of the land may cross: all that it does, and a few near it.
-
-    The edge is cut into pieces no longer than a raster cell, all cells that a piece's box meets are marked, and
-    sums over the raster tell which rectangles meet a marked cell.
-    """
-    west, south, east, north = world.bounds
-    origin = np.array([west, south])
-    cell = np.array([east - west, north - south]) / RASTER_SIDE
-    marked = np.zeros((RASTER_SIDE, RASTER_SIDE), dtype=np.int64)
-    start, end = _short_pieces(world.land, float(cell.min()))
-    low = _raster_cell((np.minimum(start, end) - origin) / cell)
-    high = _raster_cell((np.maximum(start, end) - origin) / cell)
-    for x in (low[:, 0], high[:, 0]):
-        for y in (low[:, 1], high[:, 1]):
-            marked[x, y] = 1
-    sums = np.pad(marked.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
+    """Return which rectangles the edge of the land may cross: all that it does, and a few near it."""
+    origin, cell = _raster_of(world)
+    sums = _shore_sums(world)
     low = _raster_cell((rectangles[:, :2] - origin) / cell - 1e-6)
     high = _raster_cell((rectangles[:, 2:] - origin) / cell + 1e-6) + 1
     met = sums[high[:, 0], high[:, 1]] - sums[low[:, 0], high[:, 1]] - sums[high[:, 0], low[:, 1]]
     return np.asarray(met + sums[low[:, 0], low[:, 1]] > 0)
+
+
+@lru_cache(maxsize=4)
+def _shore_sums(world: World) -> NDArray[np.int32]:
+    """Return how many raster cells south-west of each the edge of the land may enter.
+
+    The edge is cut into pieces no longer than a raster cell, and all cells that a piece's box meets are marked.
+    """
+    origin, cell = _raster_of(world)
+    marked = np.zeros((RASTER_SIDE + 1, RASTER_SIDE + 1), dtype=np.int32)
+    start, end = _short_pieces(world.land, float(cell.min()))
+    low = _raster_cell((np.minimum(start, end) - origin) / cell) + 1
+    high = _raster_cell((np.maximum(start, end) - origin) / cell) + 1
+    for x in (low[:, 0], high[:, 0]):
+        for y in (low[:, 1], high[:, 1]):
+            marked[x, y] = 1
+    np.cumsum(marked, axis=0, out=marked)
+    np.cumsum(marked, axis=1, out=marked)
+    return marked
+
+
+def _raster_of(world: World) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the corner of the raster and the size of its cells."""
+    west, south, east, north = world.bounds
+    return np.array([west, south]), np.array([east - west, north - south]) / RASTER_SIDE
 
 
 def _raster_cell(place: NDArray[np.float64]) -> NDArray[np.int64]:
