@@ -37,5 +37,9 @@ def test_tau_of_a_file_with_itself_is_one() -> None:
 
 
 def test_tau_says_that_it_needs_cells_that_differ() -> None:
-    with pytest.raises(UnmeasuredError, match="different numbers"):
-        kendall_tau(np.array([[1.0, 1.0]]), np.array([[1.0, 1.0]]), town())
+    alone, others = np.array([[1.0, 1.0]]), np.array([[1.0, 1.0], [1.0, 1.0], [801.0, 1.0]])
+    everywhere = np.array([[1.0, 1.0], [801.0, 1.0]])
+
+    for real, synthetic in ((alone, alone), (everywhere, others), (others, everywhere)):
+        with pytest.raises(UnmeasuredError, match="different numbers"):
+            kendall_tau(real, synthetic, town())

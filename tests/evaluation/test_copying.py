@@ -26,6 +26,12 @@ def test_a_fresh_sample_of_the_same_town_is_not() -> None:
     assert copied_share(people(4000), people(4000, seed=1), town()) < 0.06
 
 
+def test_points_that_coincide_by_rounding_are_no_copies() -> None:
+    real, fresh = np.round(people(4000), -2), np.round(people(4000, seed=1), -2)
+
+    assert copied_share(real, fresh, town()) < 0.06
+
+
 def test_the_share_of_copies_is_found() -> None:
     real = people(4000)
     synthetic = np.concatenate([real[:1200], people(2800, seed=1)])

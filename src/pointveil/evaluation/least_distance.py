@@ -49,7 +49,6 @@ def exact_distance(customers: Customers, choose: int) -> Chosen:
         lists = lists.deep_enough(lengths)
         lengths = np.minimum(lengths, lists.whole)
         chosen = least_missed(lists.steps(lengths), choose)
-        lists = lists.reaching(chosen)
         needed = np.minimum(lists.first_of(chosen) - 1, lists.whole)
         if not (needed > lengths).any():
             return chosen
@@ -82,16 +81,6 @@ class _Lists:
         if known >= min(wanted, len(self.customers.candidates)):
             return self
         return _Lists.of(self.customers, max(wanted, 2 * known))
-
-    def reaching(self, chosen: Chosen) -> "_Lists":
-        """Return lists in which every customer finds a chosen candidate, or the end."""
-        lists = self
-        while lists.order.shape[1] < len(self.customers.candidates):
-            missing = lists.first_of(chosen) > lists.order.shape[1]
-            if not (missing & (lists.whole > lists.order.shape[1])).any():
-                break
-            lists = _Lists.of(self.customers, 2 * lists.order.shape[1])
-        return lists
 
     def first_of(self, chosen: Chosen) -> NDArray[np.int64]:
         """Return at which place of each list, from 1, the first chosen candidate stands; past the end if none."""
