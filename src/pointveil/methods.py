@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pointveil.errors import InputError
-from pointveil.partition import AdaptiveGrid, Budget, Clusters, Partitioner, UniformGrid
-from pointveil.placement import KernelDensity, Placement, Uniform, WeightedUniform
+from pointveil.partition import AdaptiveGrid, Budget, Clusters, Partitioner, RoadSegments, UniformGrid
+from pointveil.placement import AlongRoads, KernelDensity, Placement, Uniform, WeightedUniform
 from pointveil.vault import Share
 
 TOTAL_SHARE = Fraction(1, 100)
@@ -124,8 +124,8 @@ def _table(*rows: Method) -> Mapping[str, Method]:
     return MappingProxyType({row.name: row for row in rows})
 
 
-PARTITIONERS = {kind.__name__: kind for kind in (UniformGrid, AdaptiveGrid, Clusters)}
-PLACEMENTS = {kind.__name__: kind for kind in (Uniform, WeightedUniform, KernelDensity)}
+PARTITIONERS = {kind.__name__: kind for kind in (UniformGrid, AdaptiveGrid, Clusters, RoadSegments)}
+PLACEMENTS = {kind.__name__: kind for kind in (Uniform, WeightedUniform, KernelDensity, AlongRoads)}
 
 METHODS = _table(
     Method(
@@ -190,6 +190,13 @@ METHODS = _table(
         {"shape": "1/4", "count": "1/2", "place": "1/4"},
         "clust-kde",
         "For comparison with the paper; clust-uni spends the same epsilon better.",
+    ),
+    Method(
+        RoadSegments(),
+        AlongRoads(),
+        {"count": "19/50", "along": "3/5", "offset": "1/50"},
+        "road",
+        "For people on or beside streets, in a world with roads: points follow them, others get a grid of their own.",
     ),
 )
 DEFAULT_METHOD = "ugrid-uni"

@@ -1,4 +1,4 @@
-"""The nine methods as published, as one table; only a rehearsal can run them."""
+"""The ten methods as published, as one table; only a rehearsal can run them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.as_published import kernel, regions
+from pointveil.as_published import kernel, regions, road
 from pointveil.errors import InputError
 from pointveil.placement import Uniform, WeightedUniform
 from pointveil.synthesis import to_lattice
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 
 STAMP = "NOT PRIVATE: a method as published, for comparison only"
 TRUE_TOTAL = "The true number of points sets the size of the grid, and one more point can change it."
+RESCALED = "Counts are rescaled to the true number of points, which can be read off the result."
+RANGES = "The ranges of the histograms are those of the real points, and edges that have none are told from the others."
 FLOATS = "The noise is drawn in floating point from a seeded generator."
 KERNEL = (
     "The kernel has an infinite density at the real point it is drawn around, so it marks that point's exact place."
 )
 
-Divide = Callable[[Rehearsal, "World", Mapping[str, float], np.random.Generator], "Counted"]
-Place = Callable[[Rehearsal, "World", "Counted", Mapping[str, float], np.random.Generator], NDArray[np.float64]]
+Divide = Callable[[Rehearsal, "World", Mapping[str, float], np.random.Generator], Any]
+Place = Callable[[Rehearsal, "World", Any, Mapping[str, float], np.random.Generator], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,14 @@ def _row(where: str, how: str) -> Published:
     return Published(f"{where}-{how}-as-published", DIVIDE[where], PLACE[how], exact, why)
 
 
+THIRD = Fraction(1, 3)
+ROAD = Published(
+    "road-as-published",
+    road.count_edges,
+    road.place,
+    MappingProxyType({"count": THIRD, "along": THIRD, "offset": THIRD}),
+    (RESCALED, RANGES, FLOATS),
+)
 AS_PUBLISHED: Mapping[str, Published] = MappingProxyType(
-    {row.name: row for row in (_row(where, how) for where in DIVIDE for how in PLACE)}
+    {row.name: row for row in (*(_row(where, how) for where in DIVIDE for how in PLACE), ROAD)}
 )

@@ -1,5 +1,6 @@
 """The nearest segment of each point, exactly and fast: a grid that knows which segments can be nearest."""
 
+import itertools
 import math
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ CELLS = 1 << 16  # cells at a time, in the search tree
 SEGMENTS_PER_CELL = 4  # of the coarse grid, on average
 HALVINGS = 3
 FEW = 2  # a cell with so few candidates is fine enough
+FAR = 4  # diagonals of a cell: farther from all roads, points are rare and candidates many, so cells stay coarse
 MOST_CELLS = 1 << 26  # of the fine grid: a quarter of a gigabyte
 SLACK = 1e-6  # metres; far more than any rounding
 
@@ -61,7 +63,7 @@ class CandidateGrid:
         settled: list[_Cells] = []
         known = 0
         for depth in range(halvings + 1):
-            enough = (level.counts <= FEW) | (depth == halvings)
+            enough = (level.counts <= FEW) | level.far | (depth == halvings)
             done = level.only(enough)
             _paint(lists, done, known, 1 << (halvings - depth))
             settled.append(done)
@@ -111,6 +113,7 @@ class _Cells:
     size: tuple[float, float]
     counts: Ints
     candidates: Numbers
+    far: NDArray[np.bool_]
 
     @classmethod
     def of(cls, segments: Segments, grid: Grid) -> "_Cells":
@@ -119,68 +122,81 @@ class _Cells:
         tree = shapely.STRtree(shapely.linestrings(ends))
         reach = math.hypot(*grid.cell_size) + SLACK
         middles = shapely.points(grid.lower_corners() + np.array(grid.cell_size) / 2)
-        owner, candidates = [], []
+        owner, candidates, far = [], [], []
         for start in range(0, len(grid), CELLS):
             part = middles[start : start + CELLS]
             (_, _), distance = tree.query_nearest(part, all_matches=False, return_distance=True)
             near, candidate = tree.query(part, predicate="dwithin", distance=distance + reach)
             order = np.lexsort((candidate, near))
+            far.append(distance > FAR * reach)
             owner.append(near[order] + start)
             candidates.append(candidate[order].astype(np.int32))
         counts = np.bincount(np.concatenate(owner), minlength=len(grid))
         row, column = np.divmod(np.arange(len(grid)), grid.columns)
         west, south, _, _ = grid.bounds
-        return cls(column, row, (west, south), grid.cell_size, counts, np.concatenate(candidates))
+        corner, size = (west, south), grid.cell_size
+        return cls(column, row, corner, size, counts, np.concatenate(candidates), np.concatenate(far))
 
     def __len__(self) -> int:
         return len(self.counts)
 
     def only(self, kept: NDArray[np.bool_]) -> "_Cells":
         """Return some of the cells."""
-        return self._with(self.column[kept], self.row[kept], self.size, self.counts[kept],
-                          self.candidates[np.repeat(kept, self.counts)])
+        candidates = self.candidates[np.repeat(kept, self.counts)]
+        return _Cells(
+            self.column[kept], self.row[kept], self.corner, self.size, self.counts[kept], candidates, self.far[kept]
+        )
 
     def halved(self, segments: Segments) -> "_Cells":
         """Cut every cell into four, and drop the candidates that are too far from each."""
-        size = self.size[0] / 2, self.size[1] / 2
-        parts = [self._with(np.zeros(0, np.int64), np.zeros(0, np.int64), size, np.zeros(0, np.int64), self.candidates[:0])]
-        for cells in self._chunks():
-            for right in (0, 1):
-                for up in (0, 1):
-                    quarter = cells._with(cells.column * 2 + right, cells.row * 2 + up, size, cells.counts, cells.candidates)
-                    parts.append(quarter._pruned(segments))
-        return self._with(
-            np.concatenate([part.column for part in parts]),
-            np.concatenate([part.row for part in parts]),
-            size,
-            np.concatenate([part.counts for part in parts]),
-            np.concatenate([part.candidates for part in parts]),
+        parts = [
+            chunk._quarter(right, up)._pruned(segments)  # noqa: SLF001 - of the same class
+            for chunk in self._chunks()
+            for right in (0, 1)
+            for up in (0, 1)
+        ]
+        column, row, counts, candidates, far = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("column", "row", "counts", "candidates", "far")
         )
+        return _Cells(column, row, self.corner, (self.size[0] / 2, self.size[1] / 2), counts, candidates, far)
+
+    def _quarter(self, right: int, up: int) -> "_Cells":
+        size = self.size[0] / 2, self.size[1] / 2
+        column, row = self.column * 2 + right, self.row * 2 + up
+        return _Cells(column, row, self.corner, size, self.counts, self.candidates, self.far)
 
     def _pruned(self, segments: Segments) -> "_Cells":
+        if not len(self):
+            return self
         owner = np.repeat(np.arange(len(self)), self.counts)
-        x = (self.corner[0] + (self.column + 0.5) * self.size[0])[owner]
-        y = (self.corner[1] + (self.row + 0.5) * self.size[1])[owner]
+        middle = np.stack([self.column + 0.5, self.row + 0.5]) * np.array(self.size)[:, None]
+        x, y = (middle + np.array(self.corner)[:, None]).astype(np.float64)[:, owner]
         distance = np.sqrt(segments.squared_distances(x, y, self.candidates))
         least = np.minimum.reduceat(distance, np.cumsum(self.counts) - self.counts)
-        near = distance <= least[owner] + (math.hypot(*self.size) + SLACK)
+        reach = math.hypot(*self.size) + SLACK
+        near = distance <= least[owner] + reach
         counts = np.bincount(owner[near], minlength=len(self))
-        return self._with(self.column, self.row, self.size, counts, self.candidates[near])
+        far = least > FAR * reach
+        return _Cells(self.column, self.row, self.corner, self.size, counts, self.candidates[near], far)
 
     def _chunks(self) -> list["_Cells"]:
-        """Return the cells in parts of about as many candidates as fit into memory at once."""
-        ends = np.cumsum(self.counts)
-        total = int(ends[-1]) if len(ends) else 0
-        cuts = np.searchsorted(ends, np.arange(0, total + PAIRS, PAIRS))
-        cuts = np.unique(np.append(cuts, [0, len(self)]))
-        starts = np.append(0, ends)
+        """Return the cells in parts that have about as many candidates as fit into memory at once."""
+        starts = np.concatenate([[0], np.cumsum(self.counts)])
+        cuts = np.unique(np.searchsorted(starts, np.arange(0, starts[-1] + PAIRS, PAIRS)).clip(0, len(self)))
+        cuts = np.append(cuts, len(self)) if len(cuts) < 2 else cuts
         return [
-            self._with(self.column[a:b], self.row[a:b], self.size, self.counts[a:b], self.candidates[starts[a] : starts[b]])
-            for a, b in zip(cuts[:-1], cuts[1:], strict=True)
+            _Cells(
+                self.column[a:b],
+                self.row[a:b],
+                self.corner,
+                self.size,
+                self.counts[a:b],
+                self.candidates[starts[a] : starts[b]],
+                self.far[a:b],
+            )
+            for a, b in itertools.pairwise(cuts)
         ]
-
-    def _with(self, column: Ints, row: Ints, size: tuple[float, float], counts: Ints, candidates: Numbers) -> "_Cells":
-        return _Cells(column, row, self.corner, size, counts, candidates)
 
 
 def _coarse_grid(segments: int, bounds: Bounds) -> tuple[Grid, int]:

@@ -42,7 +42,7 @@ class Segments:
     @cached_property
     def lengths(self) -> Floats:
         """Metres of each segment."""
-        return np.hypot(*(self.end - self.start).T)
+        return np.asarray(np.hypot(*(self.end - self.start).T), dtype=np.float64)
 
     @cached_property
     def first(self) -> Ints:
@@ -84,7 +84,7 @@ class Segments:
         starts = offset[self.edge] + self.before
         found = np.searchsorted(starts, offset[edge] + along, side="right") - 1
         last = np.append(self.first[1:], len(self)) - 1
-        return np.clip(found, self.first[edge], last[edge])
+        return np.asarray(np.clip(found, self.first[edge], last[edge]))
 
     @cached_property
     def table(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:

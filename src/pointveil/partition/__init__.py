@@ -6,4 +6,6 @@ from pointveil.partition.base import Counted as Counted
 from pointveil.partition.base import Divided as Divided
 from pointveil.partition.base import Partitioner as Partitioner
 from pointveil.partition.clusters import Clusters as Clusters
+from pointveil.partition.road_segments import RoadCounts as RoadCounts
+from pointveil.partition.road_segments import RoadSegments as RoadSegments
 from pointveil.partition.uniform_grid import UniformGrid as UniformGrid

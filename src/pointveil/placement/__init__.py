@@ -1,5 +1,6 @@
 """How: place points within a region."""
 
+from pointveil.placement.along_roads import AlongRoads as AlongRoads
 from pointveil.placement.base import Placement as Placement
 from pointveil.placement.kernel_density import KernelDensity as KernelDensity
 from pointveil.placement.uniform import Uniform as Uniform

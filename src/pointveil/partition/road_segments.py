@@ -1,0 +1,104 @@
+"""Divide the world into road segments, with a grid for those who are far from any (the paper's Road)."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+from pointveil.estimate import project_to_total
+from pointveil.geography import World
+from pointveil.geography.road_cells import RoadCells, road_cells
+from pointveil.partition.base import Budget
+from pointveil.vault import NoisyCounts, Respondent
+
+MOST_THRESHOLD = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class RoadCounts:
+    """Edges and far cells, and how many people each most likely has.
+
+    Parameters
+    ----------
+    cells
+        The edges, then the far cells.
+    noisy
+        What the vault answered.
+    counts
+        Non-negative, zero where the answer was hardly more than noise; their sum is the best guess of the total.
+    """
+
+    cells: RoadCells
+    noisy: NoisyCounts
+    counts: NDArray[np.float64]
+
+    @property
+    def total(self) -> int:
+        """How many people there seem to be."""
+        return round(float(self.counts.sum()))
+
+
+@dataclass(frozen=True)
+class RoadSegments:
+    """The edges of the road network, each with all that is within reach of it, and a grid for the rest.
+
+    A point belongs to its nearest edge, the lowest number of equals, or to one far cell: to exactly one cell in all.
+    So one question counts them all, for the price of one.
+
+    Parameters
+    ----------
+    reach
+        How far from an edge a point may be to belong to it, in metres.
+    far_side
+        The side of a cell far from roads, in metres.
+    noise_quantile
+        The part of the noise, from 0.5 to below 1, that counts must rise above to be believed (F in the paper).
+    """
+
+    reach: float = 25.0
+    far_side: float = 200.0
+    noise_quantile: float = 0.9
+    spends: ClassVar[tuple[str, ...]] = ("count",)
+    post_processing: ClassVar[tuple[str, ...]] = (
+        "edges with counts hardly above the noise dropped, the others rescaled to the noisy total",
+    )
+    needs_roads: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not (0 < self.reach < math.inf and 0 < self.far_side < math.inf):
+            raise InputError(f"reach and far_side must be lengths above 0, not {self.reach} and {self.far_side}.")
+        if not 0.5 <= self.noise_quantile < 1:
+            raise InputError(f"noise_quantile must be at least 0.5 and below 1, not {self.noise_quantile}.")
+
+    def divide(self, vault: Respondent, world: World, budget: Budget) -> RoadCounts:
+        """Count every edge and every far cell in one question."""
+        cells = road_cells(world, self.reach, self.far_side)
+        noisy = vault.count(cells, budget["count"])
+        raw = np.where(cells.habitable, noisy.values, 0).astype(np.float64)
+        limit = threshold(noisy, self.noise_quantile)
+        edges = len(cells.network)
+        # Apart, because the noise of many empty far cells would otherwise move people from the roads to them.
+        counts = np.concatenate([believe(raw[:edges], limit), believe(raw[edges:], limit)])
+        return RoadCounts(cells, noisy, np.where(cells.habitable, counts, 0.0))
+
+
+def believe(raw: NDArray[np.float64], limit: float) -> NDArray[np.float64]:
+    """Return the counts above the limit, rescaled to the sum of all; never looks at a true number.
+
+    The paper rescales to the true total before its threshold. The noisy total is the sum of the noisy counts
+    themselves, so that rescaling is by one. If no count is above the limit, the largest ones share the total.
+    """
+    total = max(0.0, float(raw.sum()))
+    above = np.where(raw > limit, raw, 0.0)
+    if above.any():
+        return np.asarray(above * (total / above.sum()), dtype=np.float64)
+    return project_to_total(raw, total)
+
+
+def threshold(noisy: NoisyCounts, noise_quantile: float) -> float:
+    """Return what a count must exceed: a quantile of the noise, at most 10 for each point of a unit (the paper's θ)."""
+    quantile = -math.log(2 - 2 * noise_quantile) / float(noisy.noise_epsilon)
+    return min(quantile, MOST_THRESHOLD * noisy.points_per_unit)

@@ -1,0 +1,292 @@
+"""Place points along roads, by micro-histograms of where on an edge people are and how far beside it."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+from pointveil.estimate import project_parts, reconcile, round_to_total
+from pointveil.geography import NestedGrid, Triangulation, World
+from pointveil.geography.network import Network
+from pointveil.geography.road_cells import ON_THE_ROAD, OffsetBins, RoadBins, offset_edges, out_of_reach
+from pointveil.partition import Budget, RoadCounts
+from pointveil.vault import NoisyCounts, Respondent
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+MOST_PARTS = 2**23
+"""No edges and far cells are cut into more parts, whatever the noisy counts say."""
+PRIOR = 20
+"""How many bins' worth of noise a class must outweigh to have an offset law of its own."""
+STANDS_OUT = 2
+"""How many standard deviations of the noise a bin of offsets must have to be believed."""
+FAR_TRIES = 12
+"""How often a far point is drawn in its part, and then in its cell, to be on land and out of reach."""
+SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
+
+
+@dataclass(frozen=True, eq=False)
+class RoadAnswers:
+    """Where along edges, and how far beside them, people most likely are.
+
+    Parameters
+    ----------
+    bins
+        The parts of edges and of far cells.
+    counts
+        How many people each part has; non-negative.
+    offsets
+        Where the bins of the offset begin, and where the last one ends.
+    laws
+        For each class of road, the share of people in each of these bins.
+    """
+
+    bins: RoadBins
+    counts: Floats
+    offsets: Floats
+    laws: Floats
+
+
+@dataclass(frozen=True)
+class AlongRoads:
+    """Points beside the edges they are nearest to, spread as noisy histograms along and across the edges say.
+
+    Parameters
+    ----------
+    far_granularity
+        How many points a part of a far cell should have for each unit of noise.
+    tries
+        How often points that do not fit where they are put exchange their offset with another.
+    """
+
+    far_granularity: float = 3.0
+    tries: int = 20
+    spends: ClassVar[tuple[str, ...]] = ("along", "offset")
+    post_processing: ClassVar[tuple[str, ...]] = (
+        "counts of edges and of their parts made to agree, non-negative, with their total kept",
+        "offsets from the road drawn for each class of road, the side evenly",
+        "points kept nearest to their own edge where possible, and on land always",
+    )
+
+    def ask(self, vault: Respondent, world: World, counted: RoadCounts, budget: Budget) -> RoadAnswers:  # noqa: ARG002
+        """Ask where along the edges people are, then how far beside them."""
+        if not isinstance(counted, RoadCounts):
+            raise InputError("AlongRoads places points along road segments: divide the world with RoadSegments.")
+        bins = self._cut(counted, float(budget["along"].epsilon) / vault.points_per_unit)
+        along = vault.count(bins, budget["along"])
+        offsets = OffsetBins(counted.cells, offset_edges(counted.cells.reach))
+        beside = vault.count(offsets, budget["offset"])
+        laws = offset_laws(beside, np.diff(offsets.edges))
+        return RoadAnswers(bins, part_counts(counted, bins, along), offsets.edges, laws)
+
+    def _cut(self, counted: RoadCounts, epsilon: float) -> RoadBins:
+        """Cut edges into as many parts as the root of their noisy count, and far cells as an adaptive grid would."""
+        edges = len(counted.cells.network)
+        bins = np.maximum(np.rint(np.sqrt(counted.counts)), 1)
+        sides = np.maximum(np.ceil(np.sqrt(counted.counts * (epsilon / self.far_granularity))), 1)
+        excess = (bins[:edges].sum() + np.square(sides[edges:]).sum()) / MOST_PARTS
+        if excess > 1:
+            bins, sides = np.maximum(bins // excess, 1), np.maximum(sides // math.sqrt(excess), 1)
+        kept = np.where(counted.counts[:edges] > 0, bins[:edges], 0).astype(np.int64)
+        return RoadBins(counted.cells, kept, NestedGrid(counted.cells.far, sides[edges:].astype(np.int64)))
+
+    def draw(
+        self, world: World, counted: RoadCounts, answers: RoadAnswers, count: int, rng: np.random.Generator
+    ) -> Floats:
+        """Return points beside their edges and in far cells, in random order."""
+        whole = round_to_total(answers.counts, count, rng)
+        part = np.repeat(np.arange(len(whole)), whole)
+        near = answers.bins.owner[part] < len(counted.cells.network)
+        # Points of a part are spread evenly along it: one in each of as many stretches as there are points.
+        rank = np.arange(len(part)) - (np.cumsum(whole) - whole)[part]
+        stretch = (rank + rng.random(len(part))) / whole[part]
+        xy = np.empty((len(part), 2))
+        xy[near] = self._beside(world, answers, part[near], stretch[near], rng)
+        xy[~near] = _far_away(world, answers.bins, part[~near] - answers.bins.first[-1], rng)
+        _bring_to_land(xy, world, rng)
+        rng.shuffle(xy)
+        return xy
+
+    def _beside(
+        self, world: World, answers: RoadAnswers, part: Ints, stretch: Floats, rng: np.random.Generator
+    ) -> Floats:
+        """Return a point beside its edge for each part."""
+        beside = _Beside.start(world, answers, part, stretch, rng)
+        misfits = np.flatnonzero(~beside.fit(np.arange(len(part))))
+        for _ in range(self.tries):
+            if not len(misfits):
+                break
+            misfits = beside.cross(misfits)
+            misfits = beside.exchange(misfits, rng)
+        wet = misfits[~world.on_land(beside.points(misfits))]
+        beside.offset[wet] = 0.0
+        return beside.points(np.arange(len(part)))
+
+
+def part_counts(counted: RoadCounts, bins: RoadBins, along: NoisyCounts) -> Floats:
+    """Return how many people each part has: non-negative, agreeing with the edges' own counts, adding up to all.
+
+    Parameters
+    ----------
+    counted
+        The edges and far cells with their counts.
+    bins
+        Their parts.
+    along
+        What the vault answered for the parts.
+    """
+    usable = bins.open_parts & (counted.counts[bins.owner] > 0)
+    parts, owner = along.values[usable].astype(np.float64), bins.owner[usable]
+    known = counted.noisy.values.astype(np.float64)
+    wholes = reconcile(known, counted.noisy.variance, parts, along.variance, owner)
+    has_parts = np.flatnonzero(np.bincount(owner, minlength=len(wholes)))
+    far = (has_parts >= len(bins.bins)).astype(np.int64)
+    near_total = float(counted.counts[: len(bins.bins)].sum())
+    near_and_far = np.array([near_total, float(counted.counts.sum()) - near_total])
+    totals = np.zeros(len(wholes))
+    totals[has_parts] = project_parts(wholes[has_parts], far, near_and_far)
+    counts = np.zeros(len(bins))
+    counts[usable] = project_parts(parts, owner, totals)
+    return counts
+
+
+def offset_laws(beside: NoisyCounts, widths: Floats) -> Floats:
+    """Return the law of the offset for each class of road: shares that add up to one.
+
+    A class with few people borrows from all classes together, so that its law is not mere noise; if all of them are
+    lost in the noise, every offset up to the reach is as likely.
+
+    Parameters
+    ----------
+    beside
+        What the vault answered.
+    widths
+        How wide each bin is.
+    """
+    noisy = beside.values.reshape(-1, len(widths)).astype(np.float64)
+    noise = math.sqrt(beside.variance)
+    together = _believe(noisy.sum(axis=0), noise * math.sqrt(len(noisy)))
+    together = together if together.any() else widths
+    each = np.array([_believe(row, noise) for row in noisy])
+    mixed = each + PRIOR * noise * together / together.sum()
+    return np.asarray(mixed / mixed.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+def _believe(counts: Floats, noise: float) -> Floats:
+    """Return the counts that stand out of noise of this standard deviation, and zero for the others."""
+    return np.where(counts > STANDS_OUT * noise, counts, 0.0)
+
+
+@dataclass(eq=False)
+class _Beside:
+    """Points on their way to a place beside their edge.
+
+    Parameters
+    ----------
+    world, network
+        Where they are.
+    edge, road_class
+        The edge of each point, and the class of that edge.
+    place, normal
+        A place on the edge, and the direction to its left.
+    side, offset
+        To which side, 1 or -1, and how far from the place the point lies.
+    """
+
+    world: World
+    network: Network
+    edge: Ints
+    road_class: Ints
+    place: Floats
+    normal: Floats
+    side: Floats
+    offset: Floats
+
+    @classmethod
+    def start(
+        cls, world: World, answers: RoadAnswers, part: Ints, stretch: Floats, rng: np.random.Generator
+    ) -> "_Beside":
+        """Put each point on its part of an edge, with an even side and an offset of its class."""
+        bins, network = answers.bins, answers.bins.cells.network
+        edge = bins.owner[part]
+        along = (part - bins.first[edge] + stretch) / bins.bins[edge] * network.lengths[edge]
+        place, direction = network.segments.places(edge, along)
+        normal = np.column_stack([-direction[:, 1], direction[:, 0]])
+        road_class = network.edges.road_class[edge]
+        side = np.where(rng.random(len(edge)) < 0.5, -1.0, 1.0)
+        offset = _draw_offsets(road_class, answers, rng)
+        return cls(world, network, edge, road_class, place, normal, side, offset)
+
+    def points(self, which: Ints) -> Floats:
+        """Return where these points are."""
+        return self._points(which, self.offset[which])
+
+    def fit(self, which: Ints, offset: Floats | None = None) -> Bools:
+        """Return which of these points are on land and nearer to their own edge than to any other."""
+        xy = self._points(which, self.offset[which] if offset is None else offset)
+        fitting = self.world.on_land(xy)
+        fitting[fitting] = self.network.nearest(xy[fitting]).edge == self.edge[which[fitting]]
+        return fitting
+
+    def cross(self, misfits: Ints) -> Ints:
+        """Try the other side of the road; return those that still do not fit."""
+        self.side[misfits] *= -1
+        return misfits[~self.fit(misfits)]
+
+    def exchange(self, misfits: Ints, rng: np.random.Generator) -> Ints:
+        """Let misfits exchange their offset with another point of the class, if both then fit; return the others."""
+        other = self._partners(misfits, rng)
+        _, single = np.unique(other, return_index=True)
+        single = single[~np.isin(other[single], misfits)]
+        mine, other = misfits[single], other[single]
+        happy = self.fit(mine, self.offset[other])
+        happy[happy] = self.fit(other[happy], self.offset[mine[happy]])
+        mine, other = mine[happy], other[happy]
+        self.offset[mine], self.offset[other] = self.offset[other], self.offset[mine]
+        return np.setdiff1d(misfits, mine)
+
+    def _partners(self, misfits: Ints, rng: np.random.Generator) -> Ints:
+        """Return a random point of the same class for each misfit."""
+        order = np.argsort(self.road_class, kind="stable")
+        first, last = (np.searchsorted(self.road_class[order], self.road_class[misfits], side) for side in SIDES)
+        return np.asarray(order[first + (rng.random(len(misfits)) * (last - first)).astype(np.int64)])
+
+    def _points(self, which: Ints, offset: Floats) -> Floats:
+        return np.asarray(self.place[which] + self.normal[which] * (self.side[which] * offset)[:, None])
+
+
+def _draw_offsets(road_class: Ints, answers: RoadAnswers, rng: np.random.Generator) -> Floats:
+    """Return offsets as the law of each point's class says, as evenly as can be."""
+    offset = np.zeros(len(road_class))
+    for number, law in enumerate(answers.laws):
+        own = np.flatnonzero(road_class == number)
+        quantile = (rng.permutation(len(own)) + rng.random(len(own))) / max(len(own), 1)
+        offset[own] = np.interp(quantile, np.concatenate([[0.0], np.cumsum(law)]), answers.offsets)
+    return np.where(offset < ON_THE_ROAD, 0.0, offset)
+
+
+def _far_away(world: World, bins: RoadBins, part: Ints, rng: np.random.Generator) -> Floats:
+    """Return a point on land and out of reach of any road for each part of a far cell, where there is such a place."""
+    cells, rectangles = bins.cells, bins.far.rectangles()[part]
+    coarse = cells.far.rectangles()[bins.far.owner[part]]
+    xy = np.zeros((len(part), 2))
+    left = np.arange(len(part))
+    for box in (rectangles, coarse):
+        for _ in range(FAR_TRIES):
+            if len(left):
+                corner, size = box[left, :2], box[left, 2:] - box[left, :2]
+                xy[left] = corner + rng.random((len(left), 2)) * size
+                left = left[~out_of_reach(xy[left], cells.network, world, cells.reach)]
+    return xy
+
+
+def _bring_to_land(xy: Floats, world: World, rng: np.random.Generator) -> None:
+    """Put the few points that found no land near their place anywhere on land."""
+    wet = np.flatnonzero(~world.on_land(xy))
+    if len(wet):
+        xy[wet] = Triangulation.of(np.array([world.land], dtype=object)).pick(np.zeros(len(wet), dtype=np.int64), rng)
