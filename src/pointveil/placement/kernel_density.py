@@ -12,7 +12,7 @@ from pointveil.geography import RegionSites, World
 from pointveil.partition import Budget, Counted
 from pointveil.vault import NoisyPoints, Respondent
 
-MOST_BLURRED = 2**26
+MOST_BLURRED = 2**24
 """How many blurred points are asked for at most; a larger drawing uses them again."""
 SIDES = (2, 4, 8, 16, 32, 64)
 
