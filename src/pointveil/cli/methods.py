@@ -1,5 +1,7 @@
 """pointveil methods: the table of methods, and when to use which."""
 
+from typing import Any
+
 import typer
 
 from pointveil.cli.common import Json, print_json
@@ -14,6 +16,7 @@ def methods(json: Json = False) -> None:
     """Show every method with its split of epsilon, its cost in questions, and when to use it."""
     from pointveil.methods import DEFAULT_METHOD, METHODS
 
+    measured = read_measured()
     rows = [
         {
             "method": name,
@@ -22,6 +25,7 @@ def methods(json: Json = False) -> None:
             "needs_roads": method.partitioner.needs_roads,
             "default": name == DEFAULT_METHOD,
             "when": method.when,
+            "measured_error": measured["errors"].get(name),
         }
         for name, method in METHODS.items()
     ]
@@ -31,12 +35,23 @@ def methods(json: Json = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("method", "epsilon goes to", "questions", "when to use it")
+    table = Table("method", "epsilon goes to", "questions", "error", "when to use it")
     for row in rows:
         split = ", ".join(
             f"{purpose} {float(METHODS[str(row['method'])].shares()[purpose]):.0%}"
             for purpose in METHODS[str(row["method"])].purposes
         )
         star = " (default)" if row["default"] else ""
-        table.add_row(f"{row['method']}{star}", split, str(row["questions"]), str(row["when"]))
+        error = "" if row["measured_error"] is None else f"{row['measured_error']:.3f}"
+        table.add_row(f"{row['method']}{star}", split, str(row["questions"]), error, str(row["when"]))
+    table.caption = f"error: {measured['what']}, measured at epsilon {measured['epsilon']} on {measured['city']}"
     Console().print(table)
+
+
+def read_measured() -> dict[str, Any]:
+    """Return how well each method did on the demo city, as scripts/measure_methods.py wrote it down."""
+    import json
+    from importlib.resources import files
+
+    content: dict[str, Any] = json.loads((files("pointveil") / "measured.json").read_text(encoding="utf-8"))
+    return content
