@@ -147,7 +147,7 @@ class RoadBins:
         places = probe_places(rectangles[:, :2], (rectangles[:, 2:] - rectangles[:, :2])[:, None, :], PROBES[0])
         fitting = out_of_reach(places.reshape(-1, 2), cells.network, cells.world, cells.reach)
         is_open = maybe.copy()
-        is_open[tried] = fitting.reshape(-1, PROBES[0] ** 2).any(axis=1)
+        is_open[tried] = fitting.reshape(len(tried), PROBES[0] ** 2).any(axis=1)
         lost = np.bincount(owner, weights=is_open, minlength=len(cells.far)) == 0
         return np.asarray(is_open | (maybe & lost[owner]))
 
@@ -204,10 +204,9 @@ def _open_cells(far: Grid, network: Network, world: World, reach: float) -> Bool
     is_open = np.zeros(len(far), dtype=bool)
     for probes in PROBES:
         for cells in np.array_split(np.flatnonzero(untried), 1 + untried.sum() * probes**2 // 2**20):
-            places = probe_places(far.lower_corners()[cells], far.cell_size, probes)
-            is_open[cells] = (
-                out_of_reach(places.reshape(-1, 2), network, world, reach).reshape(len(cells), -1).any(axis=1)
-            )
+            places = probe_places(far.lower_corners()[cells], far.cell_size, probes).reshape(-1, 2)
+            fitting = out_of_reach(places, network, world, reach)
+            is_open[cells] = fitting.reshape(len(cells), probes**2).any(axis=1)
         untried &= ~is_open
     return is_open
 
