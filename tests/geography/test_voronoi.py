@@ -61,10 +61,26 @@ def test_a_tie_goes_to_the_lowest_number() -> None:
         assert nearest_of(centres[order], between).tolist() == brute_force(centres[order], between).tolist()
 
 
-def test_the_nearest_centre_is_found() -> None:
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_nearest_centre_is_found_also_on_a_tie(layout: str) -> None:
+    centres = LAYOUTS[layout]
     xy = RNG.uniform((0, 0), (1000, 800), (2000, 2))
+    lattice = np.rint(xy / 20) * 20  # on the square lattice, each of these is as near to four centres
+    xy = np.concatenate([xy, lattice[(lattice < BOUNDS[2:]).all(axis=1)], centres])
 
-    assert (nearest_of(LAYOUTS["scattered"], xy) == brute_force(LAYOUTS["scattered"], xy)).all()
+    found = Voronoi(BOUNDS, centres).locate(xy)
+
+    assert (found == brute_force(centres, xy)).all()
+    assert (nearest_of(centres, xy[:2000]) == found[:2000]).all()
+
+
+def test_a_point_is_located_alike_alone_and_in_company() -> None:
+    regions = Voronoi(BOUNDS, LAYOUTS["square lattice"])
+    xy = np.concatenate([RNG.uniform((0, 0), (1000, 800), (70_000, 2)), [[40.0, 40.0], [60.0, 40.0]]])
+
+    together = regions.locate(xy)
+
+    assert [int(regions.locate(xy[number : number + 1])[0]) for number in range(-50, -1)] == together[-50:-1].tolist()
 
 
 def test_outside_and_nan_are_nowhere() -> None:

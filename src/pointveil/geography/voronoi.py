@@ -1,5 +1,6 @@
 """Regions of all places that are nearest to the same centre."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,9 +11,12 @@ from numpy.typing import NDArray
 from scipy import spatial
 
 from pointveil.errors import InputError
+from pointveil.geography.grid import NOWHERE, Grid
 from pointveil.geography.projection import Bounds, Floats
 
-NOWHERE = -1
+BLOCK = 1 << 15  # points at a time: the work stays in the processor's cache
+FEW = 8
+MOST_SQUARES = 512
 ROUNDING = 1e-4  # metres
 MOST_TIED = 16
 """How many centres may be as near to one place; six in a honeycomb."""
@@ -49,10 +53,9 @@ class Voronoi:
         with np.errstate(all="ignore"):
             x, y = xy[:, 0], xy[:, 1]
             inside = (x >= west) & (x < east) & (y >= south) & (y < north)
-        if inside.all():
-            return _nearest(self._tree, xy)
         found = np.full(len(xy), NOWHERE, dtype=np.int64)
-        found[inside] = _nearest(self._tree, xy[inside])
+        for block in np.array_split(np.flatnonzero(inside), 1 + len(xy) // BLOCK):
+            found[block] = self._nearest(xy[block])
         return found
 
     def rectangles(self) -> None:
@@ -63,9 +66,40 @@ class Voronoi:
         """Return the outlines of these regions."""
         return self._outlines[which]
 
+    def _nearest(self, xy: Floats) -> Ints:
+        """Return the nearest centre of each point, each by itself: of the few that its square of a raster allows."""
+        candidates, crowded = self._candidates
+        square = self._squares.locate(xy)
+        best = np.zeros(len(xy), dtype=np.int64)
+        least = np.full(len(xy), np.inf)
+        for column in candidates.T:
+            centre = column[square]
+            apart = np.square(self.centres[centre, 0] - xy[:, 0]) + np.square(self.centres[centre, 1] - xy[:, 1])
+            nearer = apart < least  # candidates rise in number, so the lowest of several as near stays
+            np.copyto(best, centre, where=nearer)
+            np.copyto(least, apart, where=nearer)
+        many = np.flatnonzero(crowded[square])
+        best[many] = nearest_of(self.centres, xy[many])
+        return best
+
     @cached_property
-    def _tree(self) -> Any:
-        return spatial.cKDTree(self.centres)
+    def _squares(self) -> Grid:
+        side = min(math.ceil(2 * math.sqrt(len(self))), MOST_SQUARES)
+        return Grid(self.bounds, side, side)
+
+    @cached_property
+    def _candidates(self) -> tuple[Ints, NDArray[np.bool_]]:
+        """All centres that can be nearest to a place in each square, in rising order; and where there are too many.
+
+        If c is nearest to the square's middle, at distance d, then c is at most d + h from any place of the square,
+        where h is half its diagonal; a centre farther than d + 2h from the middle is farther than that from the place.
+        """
+        middle = self._squares.lower_corners() + np.array(self._squares.cell_size) / 2
+        tree: Any = spatial.cKDTree(self.centres)
+        distance, number = tree.query(middle, k=np.arange(1, min(FEW, len(self)) + 1))
+        reach = distance[:, :1] + math.hypot(*self._squares.cell_size) * (1 + 1e-9)
+        possible = np.sort(np.where(distance <= reach, number, number[:, :1]), axis=1)
+        return possible.astype(np.int64), (distance[:, -1] <= reach[:, 0]) & (len(self) > FEW)
 
     @cached_property
     def _outlines(self) -> NDArray[Any]:
@@ -111,12 +145,9 @@ def _without_short_sides(cells: NDArray[Any]) -> NDArray[Any]:
 
 def nearest_of(centres: Floats, xy: Floats) -> Ints:
     """Return the number of the centre nearest to each point; of several as near, the lowest number."""
-    return _nearest(spatial.cKDTree(centres), xy)
-
-
-def _nearest(tree: Any, xy: Floats) -> Ints:
-    if tree.n == 1 or not len(xy):
+    if len(centres) == 1 or not len(xy):
         return np.zeros(len(xy), dtype=np.int64)
+    tree: Any = spatial.cKDTree(centres)
     distance, number = tree.query(xy, k=2)
     found = np.asarray(number[:, 0], dtype=np.int64)
     tied = np.flatnonzero(distance[:, 0] == distance[:, 1])
