@@ -18,6 +18,7 @@ Bools = NDArray[np.bool_]
 
 MOST_FAR_CELLS = 1 << 18
 PROBES = (4, 16)  # places along a side of a cell where it is tried, first few, then many
+PROBED = 1 << 20  # places tried at a time
 ON_THE_ROAD = 0.1  # metres: nearer than this, a point is taken to be on the road itself
 LEAST_DRY = 1.0  # metres of a bridge that must be on land, if people are to be there
 
@@ -144,10 +145,8 @@ class RoadBins:
         maybe = cells.open_far[owner]
         tried = np.flatnonzero(maybe & (self.far.sides[owner] > 1))
         rectangles = self.far.rectangles()[tried]
-        places = probe_places(rectangles[:, :2], (rectangles[:, 2:] - rectangles[:, :2])[:, None, :], PROBES[0])
-        fitting = out_of_reach(places.reshape(-1, 2), cells.network, cells.world, cells.reach)
         is_open = maybe.copy()
-        is_open[tried] = fitting.reshape(len(tried), PROBES[0] ** 2).any(axis=1)
+        is_open[tried] = _have_places(rectangles, PROBES[0], cells.network, cells.world, cells.reach)
         lost = np.bincount(owner, weights=is_open, minlength=len(cells.far)) == 0
         return np.asarray(is_open | (maybe & lost[owner]))
 
@@ -198,24 +197,28 @@ def _far_grid(bounds: Bounds, side: float) -> Grid:
 
 def _open_cells(far: Grid, network: Network, world: World, reach: float) -> Bools:
     """Return which cells have land out of reach, at one of the places where they are tried."""
-    middle = far.lower_corners() + np.array(far.cell_size) / 2
+    rectangles = far.rectangles()
     # A cell whose middle is this near to a road lies wholly within reach of it.
+    middle = (rectangles[:, :2] + rectangles[:, 2:]) / 2
     untried = network.distances(middle) > reach - math.hypot(*far.cell_size) / 2
     is_open = np.zeros(len(far), dtype=bool)
     for probes in PROBES:
-        for cells in np.array_split(np.flatnonzero(untried), 1 + untried.sum() * probes**2 // 2**20):
-            places = probe_places(far.lower_corners()[cells], far.cell_size, probes).reshape(-1, 2)
-            fitting = out_of_reach(places, network, world, reach)
-            is_open[cells] = fitting.reshape(len(cells), probes**2).any(axis=1)
+        is_open[untried] = _have_places(rectangles[untried], probes, network, world, reach)
         untried &= ~is_open
     return is_open
 
 
-def probe_places(corners: Floats, size: Floats | tuple[float, float], probes: int) -> Floats:
-    """Return evenly spread places in each cell, as an array of cells, places and coordinates."""
+def _have_places(rectangles: Floats, probes: int, network: Network, world: World, reach: float) -> Bools:
+    """Return which rectangles have land out of reach, at one of the places spread evenly over them."""
     steps = (np.arange(probes) + 0.5) / probes
     inside = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
-    return np.asarray(corners[:, None, :] + inside * np.array(size), dtype=np.float64)
+    found = np.zeros(len(rectangles), dtype=bool)
+    for start in range(0, len(rectangles), PROBED // len(inside)):
+        block = slice(start, start + PROBED // len(inside))
+        corner, size = rectangles[block, None, :2], (rectangles[block, 2:] - rectangles[block, :2])[:, None, :]
+        places = (corner + inside * size).reshape(-1, 2)
+        found[block] = out_of_reach(places, network, world, reach).reshape(-1, len(inside)).any(axis=1)
+    return found
 
 
 def out_of_reach(xy: Floats, network: Network, world: World, reach: float) -> Bools:

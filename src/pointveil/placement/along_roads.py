@@ -19,8 +19,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-MOST_PARTS = 2**23
+MOST_PARTS = 2**22
 """No edges and far cells are cut into more parts, whatever the noisy counts say."""
+LEAST_LENGTH, LEAST_SIDE = 1.0, 5.0
+"""No part of an edge is shorter, and no part of a far cell narrower, in metres."""
 PRIOR = 20
 """How many bins' worth of noise a class must outweigh to have an offset law of its own."""
 STANDS_OUT = 2
@@ -86,14 +88,16 @@ class AlongRoads:
 
     def _cut(self, counted: RoadCounts, epsilon: float) -> RoadBins:
         """Cut edges into as many parts as the root of their noisy count, and far cells as an adaptive grid would."""
-        edges = len(counted.cells.network)
-        bins = np.maximum(np.rint(np.sqrt(counted.counts)), 1)
-        sides = np.maximum(np.ceil(np.sqrt(counted.counts * (epsilon / self.far_granularity))), 1)
-        excess = (bins[:edges].sum() + np.square(sides[edges:]).sum()) / MOST_PARTS
+        network, far = counted.cells.network, counted.cells.far
+        near, away = counted.counts[: len(network)], counted.counts[len(network) :]
+        bins = np.clip(np.rint(np.sqrt(near)), 1, np.maximum(network.lengths // LEAST_LENGTH, 1))
+        most = max(min(far.cell_size) // LEAST_SIDE, 1)
+        sides = np.clip(np.ceil(np.sqrt(away * (epsilon / self.far_granularity))), 1, most)
+        excess = (bins.sum() + np.square(sides).sum()) / MOST_PARTS
         if excess > 1:
             bins, sides = np.maximum(bins // excess, 1), np.maximum(sides // math.sqrt(excess), 1)
-        kept = np.where(counted.counts[:edges] > 0, bins[:edges], 0).astype(np.int64)
-        return RoadBins(counted.cells, kept, NestedGrid(counted.cells.far, sides[edges:].astype(np.int64)))
+        kept = np.where(near > 0, bins, 0).astype(np.int64)
+        return RoadBins(counted.cells, kept, NestedGrid(far, sides.astype(np.int64)))
 
     def draw(
         self, world: World, counted: RoadCounts, answers: RoadAnswers, count: int, rng: np.random.Generator
