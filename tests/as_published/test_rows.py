@@ -53,6 +53,14 @@ def test_the_statement_says_that_it_is_not_private_and_why(name: str, people_fil
     assert "nobody" in statement.guarantee.unit
 
 
+def test_road_is_there_too_and_says_what_is_wrong_with_it(people_file: Path, world: World) -> None:
+    points = rehearse(open_rehearsal(people_file, world), "road-as-published", 1)
+
+    assert world.on_land(world.projection.to_metres(points.coordinates)).all()
+    assert any("true number of points" in reason for reason in points.statement.unprotected)
+    assert any("ranges of the histograms" in reason for reason in points.statement.unprotected)
+
+
 def test_what_they_write_does_not_pass_verification(people_file: Path, world: World, tmp_path: Path) -> None:
     path = tmp_path / "points.csv"
     rehearse(open_rehearsal(people_file, world), "ugrid-uni-as-published", 1).write(path)
