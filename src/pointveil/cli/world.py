@@ -21,6 +21,9 @@ def world(
     water: Annotated[Path | None, typer.Option("--water", help="Polygons where nobody is.")] = None,
     land: Annotated[Path | None, typer.Option("--land", help="Polygons outside of which nobody is.")] = None,
     roads: Annotated[Path | None, typer.Option("--roads", help="Lines of streets.")] = None,
+    place: Annotated[
+        str | None, typer.Option("--place", help="A town's name: boundary, water and roads from OpenStreetMap.")
+    ] = None,
     crs: Annotated[
         str, typer.Option("--crs", help="The coordinate system of the bounds and of the world.")
     ] = "EPSG:4326",
@@ -30,23 +33,31 @@ def world(
     """Make a world from public files: a boundary that you choose, water, land and roads.
 
     The boundary must not be taken from the private data. Layers may be GeoJSON, GeoPackage, Shapefile, FlatGeobuf or
-    GeoParquet, in any coordinate system.
+    GeoParquet, in any coordinate system. Roads and water may also be OpenStreetMap extracts (.osm.pbf, .osm), and
+    roads a graph saved by osmnx (.graphml). With --place all of it is fetched from OpenStreetMap, for that place.
 
     pointveil world porto.gpkg --bounds=-8.635,41.123,-8.576,41.168 --roads roads.parquet --water water.geojson
     """
     from pointveil.geography import World
+    from pointveil.geography.network import Network
 
-    if (bounds is None) == (boundary is None):
-        raise InputError("Give the boundary either as --bounds W,S,E,N or as --boundary FILE.")
-    made = World.make(
-        parse_bounds(bounds) if bounds is not None else boundary,
-        crs=crs,
-        out_of_bounds=water,
-        land=land,
-        roads=roads,
-    )
+    if [bounds, boundary, place].count(None) != 2:
+        raise InputError("Give the boundary as --bounds W,S,E,N, or as --boundary FILE, or as --place NAME.")
+    if place is not None and (water, land, roads, crs) != (None, None, None, "EPSG:4326"):
+        raise InputError("--place brings its own water, roads and coordinate system: leave the other options out.")
+    if place is not None:
+        made = World.from_place(place)
+    else:
+        made = World.make(
+            parse_bounds(bounds) if bounds is not None else boundary,
+            crs=crs,
+            out_of_bounds=water,
+            land=land,
+            roads=roads,
+        )
+    network = None if made.roads is None else Network.of(made).describe()
     made.write(output)
-    facts = made.describe()
+    facts = made.describe() | ({} if network is None else {"network": network})
     if json:
         print_json(facts)
     for name, value in facts.items():

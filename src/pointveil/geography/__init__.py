@@ -5,6 +5,7 @@ from pointveil.geography.fans import Fans, cut_into_fans
 from pointveil.geography.grid import Grid
 from pointveil.geography.layers import LINES, POLYGONS, Layer, read_layer
 from pointveil.geography.nested_grid import NestedGrid
+from pointveil.geography.network import Nearest, Network
 from pointveil.geography.packing import pack
 from pointveil.geography.projection import Projection
 from pointveil.geography.roads import Roads
@@ -20,7 +21,9 @@ __all__ = [
     "Grid",
     "LandOf",
     "Layer",
+    "Nearest",
     "NestedGrid",
+    "Network",
     "Projection",
     "RegionSites",
     "Regions",

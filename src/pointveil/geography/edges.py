@@ -61,17 +61,18 @@ def clean_edges(world: World) -> Edges:
     lines = np.concatenate([dry, inside[bridge[owner]]])
     line = np.concatenate([dry_owner, owner[bridge[owner]]])
     order = np.argsort(line, kind="stable")
-    edges, edge_line = _edges(lines[order], line[order], names != UNKNOWN)
-    if not len(edges):
+    pieces, piece_line = _edges(lines[order], line[order], names != UNKNOWN)
+    if not len(pieces):
         raise InputError("No road is left inside the boundary and out of the water. Check the roads' CRS and extent.")
-    classes, road_class = _classes(names[edge_line], shapely.length(edges))
+    classes, road_class = _classes(names[piece_line], shapely.length(pieces))
+    edges, kind = _join(pieces, road_class * 2 + bridge[piece_line])
     cleaning = {
         "lines": len(world.roads),
         "outside": len(world.roads) - len(np.unique(owner)),
         "in_water": len(np.setdiff1d(owner, line)),
-        "merged_or_without_length": len(np.setdiff1d(line, edge_line)),
+        "merged_or_without_length": len(np.setdiff1d(line, piece_line)),
     }
-    return Edges(edges, classes, road_class, bridge[edge_line], cleaning)
+    return Edges(edges, classes, kind // 2, kind % 2 == 1, cleaning)
 
 
 def _clip(lines: Lines, line: Ints, area: Any) -> tuple[Lines, Ints]:
@@ -117,6 +118,19 @@ def _edges(lines: Lines, line: Ints, known: Bools) -> tuple[Lines, Ints]:
     path = np.insert(end, first, start[first])
     edges = shapely.linestrings(places[path], indices=np.insert(number, first, np.arange(len(first))))
     return np.atleast_1d(edges), line[part[first]]
+
+
+def _join(pieces: Lines, kind: Ints) -> tuple[Lines, Ints]:
+    """Join pieces of the same kind that follow each other where no other road meets them."""
+    joined, joined_kind = [], []
+    for number in np.unique(kind):
+        # This joins across roads of other kinds too; cutting at junctions afterwards undoes that.
+        lines = shapely.get_parts(shapely.line_merge(shapely.multilinestrings(pieces[kind == number])))
+        joined.append(lines)
+        joined_kind.append(np.full(len(lines), number))
+    line = np.concatenate(joined_kind)
+    edges, owner = _edges(np.concatenate(joined), np.arange(len(line)), np.ones(len(line), dtype=bool))
+    return edges, line[owner]
 
 
 def _vertices(points: Floats) -> tuple[Ints, Floats]:

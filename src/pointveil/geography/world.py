@@ -14,7 +14,7 @@ import pyarrow as pa
 import shapely
 
 from pointveil.errors import InputError
-from pointveil.geography import package, shapes
+from pointveil.geography import osm, package, shapes
 from pointveil.geography.land import Bools, LandTest, PlainBox
 from pointveil.geography.layers import LINES, POLYGONS, Layer, check_shapes, read_layer
 from pointveil.geography.projection import Bounds, Floats, Projection, crs_name, parse_crs
@@ -80,6 +80,8 @@ class World:
         area = _boundary(boundary, crs)
         projection = Projection.over(area.bounds, crs)
         projection.check(area.bounds)
+        out_of_bounds = osm.open_layer(out_of_bounds, POLYGONS, area, crs)
+        roads = osm.open_layer(roads, LINES, area, crs)
         world = cls(
             area,
             projection,
@@ -89,6 +91,15 @@ class World:
         )
         world.check()
         return world
+
+    @classmethod
+    def from_place(cls, place: str) -> "World":
+        """Make a world from the name of a place, with its streets and water as OpenStreetMap has them.
+
+        Needs the internet and the extra `osm`. The name must be your own choice: never look it up from the data.
+        """
+        boundary, roads, water = osm.fetch_place(place)
+        return cls.make(boundary, out_of_bounds=water, roads=roads)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "World":
