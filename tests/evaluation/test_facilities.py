@@ -72,6 +72,18 @@ def test_exact_looks_as_far_down_long_lists_as_it_must(rivals: int) -> None:
     assert found == pytest.approx(best, rel=1e-9)
 
 
+@pytest.mark.parametrize(("seed", "choose"), [(2, 2), (12, 3), (73, 3)])
+def test_exact_opens_whole_facilities_where_parts_of_them_would_do_better(seed: int, choose: int) -> None:
+    rng = np.random.default_rng(seed)
+    customers, candidates = rng.integers(0, 10, (40, 2)) * 1.0, rng.integers(0, 10, (12, 2)) + 0.5
+
+    chosen = least_distance(customers, candidates, choose=choose)
+
+    best = min(total_distance(customers, candidates[c]) for c in all_choices(12, choose))
+    assert len(chosen) == choose
+    assert total_distance(customers, candidates[chosen]) == pytest.approx(best, rel=1e-9)
+
+
 def test_greedy_takes_the_best_next_and_may_miss_the_best_together() -> None:
     customers = np.array([[-10.0, 0.0]] * 3 + [[-4.0, 0.0]] * 2 + [[4.0, 0.0]] * 2 + [[10.0, 0.0]] * 3)
     candidates = np.array([[-7.0, 0.0], [0.0, 0.0], [7.0, 0.0]])

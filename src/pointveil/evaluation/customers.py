@@ -70,20 +70,33 @@ class Misses:
     weights: NDArray[np.float64]
 
 
-def least_missed(misses: Misses, choose: int) -> Chosen:
-    """Choose candidates so that least is lost (HiGHS, to the last digit)."""
+def least_missed(misses: Misses, choose: int, *, in_parts: bool = False) -> NDArray[np.float64]:
+    """Open `choose` candidates so that least is lost (HiGHS, to the last digit).
+
+    Parameters
+    ----------
+    misses
+        What is lost with each set.
+    choose
+        How many candidates to open.
+    in_parts
+        Whether a candidate may open in part, which is quicker to solve and loses no more.
+
+    Returns
+    -------
+    array
+        1 for each candidate to open, 0 for the others; or parts.
+    """
     sets, candidates = misses.members.shape
     if not misses.weights.any():
-        return np.arange(choose)
-    loss = np.concatenate([np.zeros(candidates), misses.weights * (1e6 / misses.weights.sum())])
+        return (np.arange(candidates) < choose).astype(np.float64)
     kind = np.concatenate([np.ones(candidates), np.zeros(sets)])
-    hit_or_missed = sparse.hstack([misses.members, misses.chain], format="csr")
     found = milp(
-        loss,
-        integrality=kind,
+        np.concatenate([np.zeros(candidates), misses.weights * (1e6 / misses.weights.sum())]),
+        integrality=np.zeros_like(kind) if in_parts else kind,
         bounds=Bounds(0, 1),
         constraints=[
-            LinearConstraint(hit_or_missed, misses.needed, np.inf),
+            LinearConstraint(sparse.hstack([misses.members, misses.chain], format="csr"), misses.needed, np.inf),
             LinearConstraint(sparse.csr_array(kind[None, :]), choose, choose),
         ],
         options={"mip_rel_gap": 0.0, "time_limit": _SECONDS},
@@ -92,7 +105,8 @@ def least_missed(misses: Misses, choose: int) -> Chosen:
         raise UnmeasuredError(
             f"no exact answer to the facility question within {_SECONDS:g} s; ask for solver='greedy'"
         )
-    return np.sort(np.argsort(-found.x[:candidates], kind="stable")[:choose])
+    opening: NDArray[np.float64] = found.x[:candidates]
+    return opening if in_parts else np.rint(opening)
 
 
 def ones(rows: NDArray[np.int64], columns: NDArray[np.int64], shape: tuple[int, int]) -> sparse.csr_array:

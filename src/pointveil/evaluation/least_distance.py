@@ -2,6 +2,7 @@
 
 import heapq
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,8 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
 from pointveil.evaluation.customers import Chosen, Customers, Misses, least_missed, ones
+
+_SPARE = 2  # steps to know beyond those that were needed last time
 
 
 def greedy_distance(customers: Customers, choose: int) -> Chosen:
@@ -41,18 +44,22 @@ def exact_distance(customers: Customers, choose: int) -> Chosen:
     A customer's distance is the distance to the nearest candidate, plus a step to the second if the nearest
     is not chosen, plus a step to the third if neither is, and so on. Cutting lists short leaves steps out and
     can only lower the total; so if the best choice for short lists needs no step that was left out, it is
-    the best for whole lists. Otherwise the lists that were too short are made longer.
+    the best for whole lists. Otherwise the lists that were too short are made longer. Most of that is found
+    out quickly, with candidates that may open in part.
     """
     lists = _Lists.of(customers, depth=32)
-    lengths = 2 * lists.first_of(greedy_distance(customers, choose)) + 3
-    while True:
-        lists = lists.deep_enough(lengths)
-        lengths = np.minimum(lengths, lists.whole)
-        chosen = least_missed(lists.steps(lengths), choose)
-        needed = np.minimum(lists.first_of(chosen) - 1, lists.whole)
-        if not (needed > lengths).any():
-            return chosen
-        lengths = np.where(needed > lengths, 2 * needed + 3, lengths)
+    opening = np.zeros(len(customers.candidates))
+    opening[greedy_distance(customers, choose)] = 1.0
+    lengths = lists.needed(opening) + _SPARE
+    for in_parts in (True, False):
+        while True:
+            lists = lists.deep_enough(lengths)
+            opening = least_missed(lists.steps(lengths), choose, in_parts=in_parts)
+            short = lists.needed(opening) > lengths
+            if not short.any():
+                break
+            lengths = np.where(short, lists.needed(opening) + _SPARE, lengths)
+    return np.flatnonzero(opening)
 
 
 @dataclass(frozen=True)
@@ -82,13 +89,10 @@ class _Lists:
             return self
         return _Lists.of(self.customers, max(wanted, 2 * known))
 
-    def first_of(self, chosen: Chosen) -> NDArray[np.int64]:
-        """Return at which place of each list, from 1, the first chosen candidate stands; past the end if none."""
-        is_chosen = np.zeros(len(self.customers.candidates), dtype=np.bool_)
-        is_chosen[chosen] = True
-        hits = is_chosen[self.order]
-        place = np.where(hits.any(axis=1), hits.argmax(axis=1) + 1, self.order.shape[1] + 1)
-        return np.asarray(place, dtype=np.int64)
+    def needed(self, opening: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return how many steps of each list lie before one whole candidate is open, as far as known."""
+        before = np.cumsum(opening[self.order], axis=1) < 1 - 1e-6
+        return np.asarray(np.minimum(before.sum(axis=1), self.whole), dtype=np.int64)
 
     def steps(self, lengths: NDArray[np.int64]) -> Misses:
         """Return the sets "the k nearest", and how much farther everyone goes if none of a set is chosen.
@@ -96,14 +100,13 @@ class _Lists:
         Customers whose k nearest are the same set are added up: exact, since only the sum matters. A set is
         missed if the set without its farthest member is missed and that member is not chosen either.
         """
-        candidates, known = len(self.customers.candidates), self.order.shape[1]
-        endless = np.isinf(self.customers.limits)[:, None]
-        place = np.arange(known)
-        used = (place < lengths[:, None]) & ~((place + 1 == candidates) & endless)
+        candidates, place = len(self.customers.candidates), np.arange(self.order.shape[1])
+        endless = np.isinf(self.customers.limits)
+        used = place < np.minimum(lengths, np.where(endless, candidates - 1, self.whole))[:, None]
         customer, depth = np.nonzero(used)
-        names = np.bitwise_xor.accumulate(_random_words(candidates)[self.order], axis=1)
+        names = self._names
         sets, first, group = np.unique(names[used], return_index=True, return_inverse=True)
-        weights = np.bincount(group, self._farther()[used] * self.customers.weights[customer]).astype(np.float64)
+        weights = np.bincount(group, self._farther[used] * self.customers.weights[customer]).astype(np.float64)
         example, size = customer[first], depth[first] + 1
         rows, shorter = np.arange(len(sets)), np.flatnonzero(size > 1)
         parents = np.searchsorted(sets, names[example[shorter], size[shorter] - 2])
@@ -111,8 +114,15 @@ class _Lists:
         members = ones(rows, self.order[example, size - 1], (len(sets), candidates))
         return Misses(members, chain, (size == 1).astype(np.float64), weights)
 
+    @cached_property
+    def _names(self) -> NDArray[np.uint64]:
+        """The name of each set of the k nearest."""
+        words = _random_words(len(self.customers.candidates))
+        return np.bitwise_xor.accumulate(words[self.order], axis=1)
+
+    @cached_property
     def _farther(self) -> NDArray[np.float64]:
-        """Return how much farther it is to the next candidate, or to an existing facility."""
+        """How much farther it is to the next candidate, or to an existing facility."""
         after = np.column_stack([self.distances[:, 1:], np.full(len(self.order), np.inf)])
         farther: NDArray[np.float64] = np.minimum(after, self.customers.limits[:, None]) - self.distances
         return farther

@@ -38,4 +38,4 @@ def greedy_sets(sets: sparse.csr_array, weights: NDArray[np.float64], choose: in
 def exact_sets(sets: sparse.csr_array, weights: NDArray[np.float64], choose: int) -> Chosen:
     """Open the candidates that attract most customers together."""
     alone = sparse.eye_array(len(weights), format="csr")
-    return least_missed(Misses(sets, alone, np.ones(len(weights)), weights), choose)
+    return np.flatnonzero(least_missed(Misses(sets, alone, np.ones(len(weights)), weights), choose))
