@@ -75,7 +75,8 @@ def test_exact_looks_as_far_down_long_lists_as_it_must(rivals: int) -> None:
 @pytest.mark.parametrize(("seed", "choose"), [(2, 2), (12, 3), (73, 3)])
 def test_exact_opens_whole_facilities_where_parts_of_them_would_do_better(seed: int, choose: int) -> None:
     rng = np.random.default_rng(seed)
-    customers, candidates = rng.integers(0, 10, (40, 2)) * 1.0, rng.integers(0, 10, (12, 2)) + 0.5
+    customers = rng.integers(0, 10, (40, 2)).astype(np.float64)
+    candidates = rng.integers(0, 10, (12, 2)).astype(np.float64) + 0.5
 
     chosen = least_distance(customers, candidates, choose=choose)
 
