@@ -1,0 +1,128 @@
+"""The two files that are compared, read once, with what was promised about the second."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+from pointveil.evaluation.base import XY
+from pointveil.evaluation.comparison import Evaluation, evaluate
+from pointveil.evaluation.points import in_metres
+from pointveil.formats import open_points, read_statement
+from pointveil.geography import World
+from pointveil.vault import Statement, parse_statement
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Real and synthetic points in metres of one world.
+
+    Parameters
+    ----------
+    real, synthetic
+        Points with coordinates; real ones not yet looked at for water.
+    world
+        Where they are.
+    names
+        Of the two files.
+    statement
+        What the synthetic file says about itself, if anything.
+    """
+
+    real: XY
+    synthetic: XY
+    world: World
+    names: tuple[str, str]
+    statement: Statement | None
+
+    def evaluate(self, *, seed: int = 0) -> Evaluation:
+        """Measure everything."""
+        return evaluate(self.real, self.synthetic, self.world, seed=seed)
+
+    @property
+    def real_on_land(self) -> XY:
+        """The real points that are compared."""
+        finite = self.real[np.isfinite(self.real).all(axis=1)]
+        return finite[self.world.on_land(finite)]
+
+    @property
+    def known_synthetic(self) -> XY:
+        """The synthetic points that have coordinates."""
+        return self.synthetic[np.isfinite(self.synthetic).all(axis=1)]
+
+    def warnings(self, result: Evaluation) -> list[str]:
+        """Return what makes the comparison doubtful, in sentences."""
+        found = []
+        if not result.synthetic_points:
+            found.append(f"{self.names[1]} has no points: most measures have no answer.")
+        elif _share_within(self.known_synthetic, self.world) == 0.0:
+            found.append(f"no point of {self.names[1]} is within the world; is it the right world, and the right CRS?")
+        if result.real_left_out > len(self.real) / 2:
+            found.append(f"{result.real_left_out:,} of {len(self.real):,} real points are not on the world's land.")
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Points:
+    coordinates: NDArray[np.float64]
+    crs: str
+
+
+def read_both(
+    real: Path,
+    synthetic: Path,
+    world: World,
+    *,
+    columns: tuple[str, str] | None = None,
+    crs: str | None = None,
+) -> Pair:
+    """Read two files of points into the metres of a world.
+
+    Parameters
+    ----------
+    real, synthetic
+        The files, each in the CRS that it names.
+    world
+        Where they are.
+    columns, crs
+        The columns and the CRS of the real file, if it does not say itself.
+    """
+    private = in_metres(_read(real, columns=columns, crs=crs), world, "real")
+    pair = Pair(
+        private, in_metres(_read(synthetic), world, "synthetic"), world, (real.name, synthetic.name), _stated(synthetic)
+    )
+    if not len(pair.real_on_land):
+        raise InputError(
+            f"No point of {real.name} is on the land of this world: give the world of this data, or --crs if the "
+            "file's coordinate system is not what it says."
+        )
+    return pair
+
+
+def _read(path: Path, **options: Any) -> _Points:
+    source = open_points(path, **options)
+    batches = [batch.coordinates for batch in source.batches()]
+    return _Points(np.concatenate([np.zeros((0, 2)), *batches]), source.layout.crs)
+
+
+def _stated(path: Path) -> Statement | None:
+    """Return the statement beside a file, or the one in it."""
+    beside = path.with_name(f"{path.name}.statement.json")
+    text = beside.read_text(encoding="utf-8") if beside.is_file() else read_statement(path)
+    if text is None:
+        return None
+    try:
+        return parse_statement(text)
+    except (ValueError, TypeError):
+        return None
+
+
+def _share_within(xy: XY, world: World) -> float:
+    west, south, east, north = world.bounds
+    inside = (xy >= (west, south)).all(axis=1) & (xy <= (east, north)).all(axis=1)
+    return float(inside.mean())

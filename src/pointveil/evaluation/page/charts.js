@@ -1,0 +1,58 @@
+"use strict";
+// Small line charts, drawn as SVG.
+const SVG = "http://www.w3.org/2000/svg";
+
+function part(name, attributes, parent, text) {
+  const made = document.createElementNS(SVG, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text !== undefined) made.textContent = text;
+  parent.appendChild(made);
+  return made;
+}
+
+function element(name, attributes = {}, parent = null, text = undefined) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text !== undefined) made.textContent = text;
+  if (parent) parent.appendChild(made);
+  return made;
+}
+
+function nice(most) {
+  const power = Math.pow(10, Math.floor(Math.log10(most)));
+  return [1, 2, 4, 6, 8, 10].map((k) => k * power).find((k) => k >= most);
+}
+
+// series: [{name, look: "a" | "b" | "r", values}], one value for each label; null is left out.
+function chart(parent, { labels, series, across, most, show, plain }) {
+  const width = 460, height = 210, left = 50, right = 26, inset = 22, top = 14, bottom = 40;
+  const known = series.flatMap((one) => one.values.filter((value) => value !== null));
+  const limit = most || nice(Math.max(...known, 1e-9));
+  const svg = part("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" }, parent);
+  part("title", {}, svg, series.map((one) => `${one.name}: ${one.values.map((v) => (v === null ? "none" : show(v))).join(", ")}`).join("; "));
+  const x = (k) => left + inset + (width - left - right - inset) * (labels.length > 1 ? k / (labels.length - 1) : 0.5);
+  const y = (value) => height - bottom - (height - top - bottom) * Math.min(1, value / limit);
+  for (let k = 0; k <= 4; k++) {
+    const value = limit * k / 4;
+    part("line", { x1: left, x2: width - right, y1: y(value), y2: y(value), class: "axis" }, svg);
+    part("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, svg, show(value));
+  }
+  const every = Math.ceil(labels.length / 9);
+  labels.forEach((label, k) => { if (k % every === 0) part("text", { x: x(k), y: height - bottom + 16, "text-anchor": "middle" }, svg, label); });
+  part("text", { x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, svg, across);
+  for (const one of series) {
+    const points = one.values.map((value, k) => [k, value]).filter(([, value]) => value !== null);
+    part("polyline", { points: points.map(([k, value]) => `${x(k)},${y(value)}`).join(" "), class: `mark ${one.look}` }, svg);
+    if (plain) continue;
+    for (const [k, value] of points) {
+      part("circle", { cx: x(k), cy: y(value), r: 3.5, class: one.look }, svg);
+      if (one.look === "a") part("text", { x: x(k), y: y(value) - 8, "text-anchor": "middle", class: "value" }, svg, show(value));
+    }
+  }
+  const key = element("div", { class: "key" }, parent);
+  if (series.length > 1) for (const one of series) {
+    const entry = element("span", {}, key);
+    element("i", { class: one.look }, entry);
+    entry.append(one.name);
+  }
+}

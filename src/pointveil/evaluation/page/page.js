@@ -1,0 +1,175 @@
+"use strict";
+// Fill the page from its data; every text goes in as text, never as markup.
+const DATA = JSON.parse(document.getElementById("data").textContent);
+const WORDS = { good: "good", fair: "usable", poor: "rough", none: "" };
+const number = (value) => value.toLocaleString("en-US");
+const byId = (id) => document.getElementById(id);
+
+function fillTop() {
+  const stated = DATA.statement;
+  const made = stated && stated.method ? `method ${stated.method}, epsilon ${stated.epsilon}` : "no statement found";
+  byId("subtitle").textContent = DATA.names
+    ? `${DATA.names[0]}: ${number(DATA.points[0])} real points · ${DATA.names[1]}: ${number(DATA.points[1])} synthetic points · ${made}`
+    : `${number(DATA.points[0])} synthetic points · ${made}${stated && stated.made ? ` · made ${stated.made}` : ""}`;
+  for (const text of DATA.warnings || []) element("p", {}, byId("warnings"), text);
+  for (const card of DATA.cards) {
+    const box = element("div", { class: `card ${card.level}` }, byId("cards"));
+    const question = element("div", { class: "question" }, box);
+    element("span", {}, question, card.question);
+    element("span", { class: "word" }, question, WORDS[card.level]);
+    element("div", { class: "answer" }, box, card.answer);
+    element("p", { class: "sentence" }, box, card.sentence);
+  }
+}
+
+function mapFigure(grid, title, look, note) {
+  const figure = element("figure", {}, grid), caption = element("figcaption", {}, figure);
+  element("span", { class: look }, caption, title);
+  const small = element("small", {}, caption, note);
+  const canvas = element("canvas", { tabindex: "0", "aria-label": `${title}: map` }, figure);
+  return { canvas, small };
+}
+
+function shownNote(layer) {
+  return layer.shown < layer.inside ? `${number(layer.shown)} of ${number(layer.inside)} shown` : `${number(layer.count)} points`;
+}
+
+function button(parent, text, label, act) {
+  const made = element("button", { type: "button", "aria-label": label, title: label }, parent, text);
+  made.addEventListener("click", act);
+}
+
+function fillMaps() {
+  const section = byId("maps"), { layers } = DATA, both = "real" in layers;
+  element("h2", {}, section, both ? "Real beside synthetic" : "The released points");
+  element("p", { class: "hint" }, section, both
+    ? "Drag, scroll or pinch: the maps move together. The circle counts what is within 100 m of the pointer."
+    : "Drag, scroll or pinch. The circle counts what is within 100 m of the pointer.");
+  const tools = element("div", { class: "tools" }, section), grid = element("div", { class: "mapgrid" }, section);
+  grid.style.setProperty("--maps", both ? 3 : 1);
+  const atlas = new Atlas(DATA.map), dots = {};
+  atlas.reach = 100;
+  for (const [name, title] of [["real", "Real"], ["synthetic", "Synthetic"]]) {
+    if (!(name in layers)) continue;
+    dots[name] = new Dots(layers[name], `--${name}`);
+    atlas.add(mapFigure(grid, title, `${name}-ink`, shownNote(layers[name])).canvas, dots[name]);
+  }
+  button(tools, "+", "Zoom in", () => atlas.zoom(1.6));
+  button(tools, "−", "Zoom out", () => atlas.zoom(1 / 1.6));
+  button(tools, "Whole map", "Show the whole map", () => atlas.fit());
+  if (both) addDifference(atlas, dots, tools, grid);
+  const here = element("span", { id: "here", class: "hint", "aria-live": "off" }, tools);
+  atlas.told = (cursor) => {
+    const reach = atlas.reach * atlas.stepsPerMetre;
+    here.textContent = cursor ? `Within 100 m: ${Object.entries(dots).map(([name, one]) => `${number(one.within(cursor, reach))} ${name}`).join(", ")}` : "";
+  };
+  atlas.fit();
+  window.addEventListener("resize", () => atlas.fit());
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => atlas.ask());
+  window.atlas = atlas;
+}
+
+function addDifference(atlas, dots, tools, grid) {
+  const difference = new Difference(dots.real, dots.synthetic, DATA.map, 100);
+  const { canvas, small } = mapFigure(grid, "Difference", "", "");
+  const tell = () => {
+    const most = number(Math.round(difference.most));
+    small.replaceChildren(`${most} too few `, element("span", { class: "ramp" }), ` ${most} too many, per cell`);
+  };
+  tell();
+  atlas.add(canvas, difference);
+  const label = element("label", {}, tools, "Cells of the difference ");
+  const choice = element("select", { "aria-label": "Size of the cells of the difference map" }, label);
+  for (const metres of [25, 50, 100, 200, 500]) element("option", { value: metres }, choice, `${metres} m`);
+  choice.value = "100";
+  choice.addEventListener("change", () => { difference.set(Number(choice.value)); tell(); atlas.ask(); });
+}
+
+function chartBox(title, hint) {
+  const box = element("div", {}, byId("charts"));
+  element("h2", {}, box, title);
+  element("p", { class: "hint" }, box, hint);
+  return box;
+}
+
+const some = (values) => values.some((value) => value !== null);
+const percent = (value) => `${Number((100 * value).toFixed(value < 0.0995 ? 1 : 0))} %`;
+
+function fillCharts() {
+  const { cells, ranges, hotspots, offsets, predicted } = DATA;
+  if (cells && some(cells.values)) chart(chartBox("Error by cell size", "Share of points in the wrong cell (NCE / 2): small cells are harder. Cells laid at random are the fair test; the dashed line is the paper's grid."), {
+    labels: cells.at.map((at) => `${at} m`), across: "side of a cell", show: percent,
+    series: [{ name: "laid at random", look: "a", values: halves(cells.shifted) }, { name: "from the map's corner", look: "b", values: halves(cells.values) }],
+  });
+  if (ranges && some(ranges.values)) chart(chartBox("Error of “how many within r metres?”", "Mean error as a share of the mean true answer, over 100 crossings."), {
+    labels: ranges.at.map((at) => `${at} m`), across: "radius", show: percent,
+    series: [{ name: "error", look: "a", values: ranges.values.map((value, k) => (value === null || !ranges.typical[k] ? null : value / ranges.typical[k])) }],
+  });
+  if (hotspots && some(hotspots.values)) chart(chartBox("Overlap of hotspots", "How much of the busiest twentieth of the map is the same in both. Finer maps are harder; 100 % is perfect."), {
+    labels: hotspots.at.map((at) => `${at}²`), across: "cells of the map", show: percent, most: 1,
+    series: [{ name: "the same", look: "a", values: hotspots.values }],
+  });
+  if (offsets) chart(chartBox("Near the streets", `Share of points within each distance of a street: the nearer the two lines, the better. Mean distance: ${offsets.real_mean.toFixed(1)} m real, ${offsets.synthetic_mean.toFixed(1)} m synthetic.`), {
+    labels: offsets.at.map((at) => `${at}`), across: "metres from the nearest street, at most", show: percent, most: 1, plain: true,
+    series: [{ name: "synthetic", look: "a", values: offsets.synthetic }, { name: "real", look: "r", values: offsets.real }],
+  });
+  else if (cells) element("p", {}, chartBox("Near the streets", ""), `Not measured: ${DATA.reasons.medd || "there is nothing to compare"}.`);
+  if (predicted && some(predicted.values)) chart(chartBox("Predicted error by cell size", "Share of points expected in the wrong cell, from epsilon and the noisy counts alone. A guess: expect it to be off by a third either way. Larger cells are safer to read."), {
+    labels: predicted.at.map((at) => `${at} m`), across: "side of a cell", show: percent,
+    series: [{ name: "predicted", look: "a", values: halves(predicted.values) }],
+  });
+}
+
+function halves(values) {
+  return values.map((value) => (value === null ? null : Math.min(1, value / 2)));
+}
+
+function table(parent, head, rows) {
+  const scroll = element("div", { class: "scroll" }, parent), made = element("table", {}, scroll);
+  const top = element("tr", {}, element("thead", {}, made));
+  head.forEach((text, k) => element("th", rows.length && rows[0][k][1] ? { class: rows[0][k][1] } : {}, top, text));
+  const body = element("tbody", {}, made);
+  for (const row of rows) {
+    const line = element("tr", {}, body);
+    for (const [text, look] of row) element("td", look ? { class: look } : {}, line, text);
+  }
+}
+
+function fillStatement() {
+  const section = byId("statement"), stated = DATA.statement;
+  element("h2", {}, section, "What is promised");
+  if (!stated) { element("p", {}, section, "The synthetic file has no valid statement, in it or beside it: nothing is promised about it."); return; }
+  if (stated.rehearsal) element("p", { class: "card poor" }, section, stated.rehearsal);
+  element("p", {}, section, stated.words);
+  table(section, ["epsilon", "spent on", "question", "cells"], stated.questions.map((one) => [[one.epsilon, "number"], [one.purpose], [one.question], [number(one.cells), "number"]]));
+  for (const text of stated.unprotected) element("p", {}, section, text);
+  const more = element("details", {}, section);
+  element("summary", {}, more, "What is not promised, and the whole statement");
+  const list = element("ul", {}, more);
+  for (const text of stated.not_promised) element("li", {}, list, text);
+  element("pre", {}, more, stated.json);
+}
+
+function fillNumbers() {
+  if (!DATA.table) return;
+  const section = byId("numbers");
+  element("h2", {}, section, "Every number");
+  for (const row of DATA.table) {
+    const line = element("div", { class: "measure" }, section);
+    element("code", {}, line, row.name);
+    const values = element("div", { class: "values" }, line);
+    for (const [size, value] of row.values.length ? row.values : [["", "–"]]) {
+      const one = element("span", {}, values);
+      if (size) element("small", {}, one, size);
+      element("b", {}, one, value);
+    }
+    element("p", {}, line, row.reading + (row.best === "" ? "" : ` Best: ${row.best}.`));
+  }
+}
+
+fillTop();
+fillMaps();
+fillCharts();
+fillStatement();
+fillNumbers();
+document.documentElement.dataset.ready = "yes";
