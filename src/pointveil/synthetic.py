@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pointveil.errors import missing_extra
 from pointveil.formats import Layout, format_of, output_layout, write_points
 from pointveil.formats.files import write_whole
-from pointveil.vault import Output, OutputFile, Statement
+from pointveil.vault import Output, OutputFile, SigningKey, Statement
 
 if TYPE_CHECKING:
     import geopandas
@@ -55,19 +55,19 @@ class SyntheticPoints:
         """The coordinate system, such as EPSG:4326."""
         return self.layout.crs
 
-    def write(self, path: str | Path, *, layout: Layout | None = None) -> Statement:
+    def write(self, path: str | Path, *, layout: Layout | None = None, key: SigningKey | None = None) -> Statement:
         """Write the points to a file, and the statement into it and beside it.
 
         The file has the form of the input (format, columns, order, CRS), unless the suffix says otherwise. The
-        statement lies beside it as `<name>.statement.json`. Both appear whole or not at all.
+        statement lies beside it as `<name>.statement.json`, signed if there is a key. Both appear whole or not at all.
         """
         path = Path(path)
         form = layout or output_layout(path, self.layout)
         output = self._output(form)
-        described = self.statement.with_output(output)
+        described = self.statement.with_output(output).signed(key)
         files = write_points(path, self._chunks(), form, statement=described.to_json(), total=len(self))
         listed = tuple(describe_file(file) for file in sorted(files))
-        complete = described.with_output(output.model_copy(update={"files": listed}))
+        complete = described.with_output(output.model_copy(update={"files": listed})).signed(key)
         write_whole(statement_path(path), lambda new: _write_text(new, complete.to_json()))
         return complete
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from pointveil.errors import InputError, VerificationError
+from pointveil.errors import InputError, MissingExtraError, VerificationError
 from pointveil.formats import open_points, read_statement
 from pointveil.synthetic import describe_file, points_digest, statement_path
-from pointveil.vault import Statement, parse_statement
+from pointveil.vault import Ledger, Statement, parse_statement, read_public_key
 
 
 @dataclass(frozen=True)
@@ -28,15 +28,26 @@ class Verified:
     checks: tuple[str, ...]
 
 
-def verify(path: str | Path) -> Verified:
+def verify(path: str | Path, *, public_key: str | None = None, ledger: str | Path | None = None) -> Verified:
     """Check a release against its statement, or raise VerificationError.
 
     The statement is looked for beside the file, then inside it. Only the one beside it covers every byte.
+
+    Parameters
+    ----------
+    path
+        The synthetic file.
+    public_key
+        The key that must have signed, as text or as a file. Without it a signature is checked if there is one, but
+        anyone can make a statement with a signature of their own, or with none.
+    ledger
+        The owner's ledger: it must be whole, and have the charge for this release.
     """
     path = Path(path)
     if not path.is_file():
         raise InputError(f"There is no file {path}.")
     beside = statement_path(path)
+    checks: tuple[str, ...]
     if beside.exists():
         statement = _parse(beside.name, _read_text(beside))
         checks = ("every byte of every file of the release has its stated hash",)
@@ -46,6 +57,7 @@ def verify(path: str | Path) -> Verified:
         checks = ("the statement was read from the file itself, which covers the points but not every byte",)
     _check_sums(statement)
     _check_points(path, statement)
+    checks = (*checks, *_check_signature(statement, public_key), *_check_ledger(statement, ledger))
     return Verified(
         statement,
         (
@@ -55,6 +67,38 @@ def verify(path: str | Path) -> Verified:
             "the points are those that were released, in the same order",
         ),
     )
+
+
+def _check_signature(statement: Statement, public_key: str | None) -> tuple[str, ...]:
+    if public_key is not None:
+        statement.check_signature(read_public_key(public_key))
+        return ("the statement was signed by the given key",)
+    if statement.signature is None:
+        return ("the statement is not signed: who made it is not known",)
+    try:
+        statement.check_signature()
+    except MissingExtraError:
+        return ("the signature was NOT checked: it needs 'pip install pointveil[sign]'",)
+    return (f"the statement was signed by {statement.signature.public_key}; compare this with the publisher's key",)
+
+
+def _check_ledger(statement: Statement, ledger: str | Path | None) -> tuple[str, ...]:
+    """Check that the ledger is whole, and that the charge for this release is in its chain."""
+    entry = statement.ledger
+    if entry is not None and Fraction(entry.spent_after) - Fraction(entry.spent_before) < _epsilon(statement):
+        raise VerificationError("Less was charged to the ledger than the release cost.")
+    if ledger is None:
+        return ()
+    if entry is None:
+        raise VerificationError("The release was not charged to any ledger.")
+    problems = Ledger(Path(ledger)).verify([entry.chain_sha256])
+    if problems:
+        raise VerificationError("The ledger does not confirm the release: " + " ".join(problems))
+    return ("the ledger is whole, and its chain has the charge for this release",)
+
+
+def _epsilon(statement: Statement) -> Fraction:
+    return Fraction(statement.guarantee.epsilon)
 
 
 def _read_text(path: Path) -> str:
@@ -83,7 +127,7 @@ def _parse(name: str, text: str) -> Statement:
 
 def _check_sums(statement: Statement) -> None:
     total = sum((Fraction(question.epsilon) for question in statement.questions), Fraction(0))
-    if total != Fraction(statement.guarantee.epsilon):
+    if total != _epsilon(statement):
         raise VerificationError(
             f"The questions cost epsilon {total} in all, but the guarantee says {statement.guarantee.epsilon}."
         )

@@ -39,6 +39,10 @@ Dataset = Annotated[
     str | None,
     typer.Option("--dataset", help="The dataset's name in the ledger, instead of the file's name."),
 ]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option("--key", help="The private key that signs, instead of the one in your data directory, if any."),
+]
 Noise = Annotated[str, typer.Option("--noise", help="'exact' (our own sampler) or 'opendp' (needs that extra).")]
 
 
@@ -108,6 +112,14 @@ def open_world(path: Path) -> Any:
     from pointveil.geography import World
 
     return World.read(path)
+
+
+def open_key(path: Path | None) -> Any:
+    """Return the key that signs: the one that was named, else the user's own, else none."""
+    from pointveil.vault import SigningKey, default_key_path
+
+    own = path or default_key_path()
+    return SigningKey.read(own) if path is not None or own.is_file() else None
 
 
 def check_person(person: str | None, max_points: int | None) -> int:

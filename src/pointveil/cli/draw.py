@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pointveil.cli.common import Json, Quiet, print_json, stage, tell
+from pointveil.cli.common import Json, KeyFile, Quiet, open_key, print_json, stage, tell
 
 
 def add_to(app: typer.Typer) -> None:
@@ -18,6 +18,7 @@ def draw(
     output: Annotated[Path, typer.Argument(help="The synthetic file to write.")],
     count: Annotated[int | None, typer.Option("--count", help="How many points, if not as many as were there.")] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="The same seed gives the same points.")] = None,
+    key: KeyFile = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -30,9 +31,10 @@ def draw(
     from pointveil.synthesis import draw as draw_points
 
     check_points_output(output, survey)
+    signing = open_key(key)
     with stage("Drawing points", quiet=quiet):
         synthetic = draw_points(Survey.read(survey), count=count, seed=seed)
-    statement = synthetic.write(output)
+    statement = synthetic.write(output, key=signing)
     if json:
         print_json(
             {

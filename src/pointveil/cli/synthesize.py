@@ -12,6 +12,7 @@ from pointveil.cli.common import (
     Dataset,
     Epsilon,
     Json,
+    KeyFile,
     LedgerFile,
     MaxPoints,
     Noise,
@@ -19,6 +20,7 @@ from pointveil.cli.common import (
     Quiet,
     Split,
     WorldFile,
+    open_key,
     print_json,
     stage,
     tell,
@@ -53,6 +55,7 @@ def synthesize(
         typer.Option("--request", help="A name for this request: repeated, it gives the same release."),
     ] = None,
     noise: Noise = "exact",
+    key: KeyFile = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -67,6 +70,7 @@ def synthesize(
     from pointveil.synthesis import draw
 
     check_points_output(output, points)
+    signing = open_key(key)
     asked = Request(
         points, world, epsilon, method or DEFAULT_METHOD, split, columns, crs, person, max_points, noise,
         ledger, dataset, request, count, seed, quiet,
@@ -75,7 +79,7 @@ def synthesize(
     with stage("Drawing points", quiet=quiet):
         synthetic = draw(answered.survey, count=count, seed=answered.seed)
     with stage("Writing", quiet=quiet):
-        statement = synthetic.write(output)
+        statement = synthetic.write(output, key=signing)
     answered.finish({"file": output.name, "rows": len(synthetic)}, keep=request is not None)
     if json:
         print_json(

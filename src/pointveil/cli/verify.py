@@ -15,16 +15,36 @@ def add_to(app: typer.Typer) -> None:
 
 def verify(
     release: Annotated[Path, typer.Argument(help="The synthetic file; its statement lies beside it.")],
+    public_key: Annotated[
+        str | None, typer.Option("--public-key", help="The key that must have signed: itself, or a file with it.")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", help="The owner's ledger, which must have the charge.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say in plain words what epsilon means for one person.")
+    ] = False,
+    registry: Annotated[
+        bool, typer.Option("--registry", help="Print the entry for the OpenDP deployments registry, as JSON.")
+    ] = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Check a release: the statement's digest, the sum of epsilons, and the hash of every file.
+    """Check a release: the statement's digest and signature, the sum of epsilons, and the hash of every file.
 
     Ends with 0 if all is as stated, and with 4 if even one byte is not.
     """
+    from pointveil.vault import explain as in_plain_words
+    from pointveil.vault import registry_entry
     from pointveil.verification import verify as check
 
-    verified = check(release)
+    verified = check(release, public_key=public_key, ledger=ledger)
+    if registry:
+        print_json(registry_entry(verified.statement))
+        return
+    if explain:
+        print(in_plain_words(verified.statement))
+        return
     if json:
         print_json({"verified": True, "checks": verified.checks, "epsilon": verified.statement.guarantee.epsilon})
         return

@@ -4,10 +4,13 @@ import hashlib
 import json
 import math
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from pointveil.errors import VerificationError
+from pointveil.vault.signing import SigningKey, check_signature
 from pointveil.version import __version__
 
 SCHEMA = "pointveil-statement-1"
@@ -99,6 +102,14 @@ class Output(Part):
     files: tuple[OutputFile, ...] = ()
 
 
+class Signature(Part):
+    """Who signed the statement."""
+
+    algorithm: Literal["Ed25519"] = "Ed25519"
+    public_key: str
+    value: str
+
+
 class Statement(Part):
     """Everything a reviewer needs to know about one release; nothing in it tells about a person."""
 
@@ -119,18 +130,46 @@ class Statement(Part):
     not_promised: tuple[str, ...]
     in_plain_words: str
     output: Output | None = None
+    signature: Signature | None = None
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     def to_json(self) -> str:
         """Return the canonical text, with its own digest as the last field."""
-        content = self.model_dump(mode="json", by_alias=True)
+        content = self._content()
         content["digest"] = _digest(content)
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
     def with_output(self, output: Output) -> "Statement":
-        """Return the same statement about a release that has been written."""
-        return self.model_copy(update={"output": output})
+        """Return the same statement, not signed yet, about a release that has been written."""
+        return self.model_copy(update={"output": output, "signature": None})
+
+    def signed(self, key: SigningKey | None) -> "Statement":
+        """Return the same statement with a signature; without a key, as it is."""
+        if key is None:
+            return self
+        value = key.sign(self._signed_text())
+        return self.model_copy(update={"signature": Signature(public_key=key.public, value=value)})
+
+    def check_signature(self, public_key: str | None = None) -> None:
+        """Raise VerificationError unless the statement was signed: by this key, or by the one it names itself."""
+        if self.signature is None:
+            raise VerificationError("The statement is not signed.")
+        if public_key is not None and self.signature.public_key != public_key:
+            raise VerificationError(f"The statement was signed by another key: {self.signature.public_key}.")
+        check_signature(self.signature.public_key, self.signature.value, self._signed_text())
+
+    def _content(self) -> dict[str, Any]:
+        """Return all fields; one that is not signed has no signature rather than an empty one."""
+        content = self.model_dump(mode="json", by_alias=True)
+        if self.signature is None:
+            del content["signature"]
+        return content
+
+    def _signed_text(self) -> bytes:
+        content = self._content()
+        content.pop("signature", None)
+        return _canonical(content)
 
     def __str__(self) -> str:
         lines = [
@@ -158,8 +197,24 @@ def parse_statement(text: str) -> Statement:
 
 
 def _digest(content: dict[str, Any]) -> str:
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_canonical(content)).hexdigest()
+
+
+def _canonical(content: dict[str, Any]) -> bytes:
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def statement_schema() -> dict[str, Any]:
+    """Return the JSON Schema of a statement as it stands in a file."""
+    schema = Statement.model_json_schema(by_alias=True, mode="serialization")
+    schema["properties"]["signature"] = {"$ref": "#/$defs/Signature"}
+    schema["properties"]["digest"] = {
+        "type": "string",
+        "pattern": "^[0-9a-f]{64}$",
+        "description": "SHA-256 of all other fields, as JSON with sorted keys and no spaces.",
+    }
+    schema["required"] = [name for name in schema["properties"] if name != "signature"]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "Pointveil statement"}
 
 
 def today() -> str:
@@ -170,6 +225,39 @@ def today() -> str:
 def software() -> dict[str, str]:
     """Return what made the release."""
     return {"name": "pointveil", "version": __version__}
+
+
+def explain(statement: Statement) -> str:
+    """Return what the promise means for one person, in several sentences for people who never heard of epsilon."""
+    epsilon = float(Fraction(statement.guarantee.epsilon))
+    unit = statement.guarantee.unit
+    lines = [
+        statement.in_plain_words,
+        "",
+        f"Protected is: {unit}.",
+        f"Suppose somebody suspects that {unit} is in the data, and thinks the chances are",
+        *(
+            f"  {before:>4.0%}: after studying this release for ever, at most {raised(before, epsilon):.1%}, "
+            f"and at least {raised(before, -epsilon):.1%}."
+            for before in (0.01, 0.1, 0.5)
+        ),
+        "This holds whatever else they know, now or later, and however they compute.",
+    ]
+    if statement.guarantee.points_per_unit == 1:
+        lines.append(
+            "It holds for each point by itself. Somebody with ten points in the data is protected less: "
+            f"then 50% may become {raised(0.5, 10 * epsilon):.1%}. Give a person column to protect people."
+        )
+    lines += ["", "Not promised:", *(f"  - {limit}" for limit in statement.not_promised)]
+    if statement.rehearsal:
+        lines.insert(0, f"*** {statement.rehearsal.upper()}: nothing of this holds ***")
+    return "\n".join(lines)
+
+
+def raised(chance: float, epsilon: float) -> float:
+    """Return what a chance may become when its odds change by a factor of e^epsilon."""
+    odds = chance / (1 - chance) * math.exp(min(epsilon, 500.0))
+    return odds / (1 + odds)
 
 
 def plain_words(epsilon: float, unit: str) -> str:

@@ -1,0 +1,170 @@
+"""Small worlds, and pairs of datasets that differ in one unit: the cases in which a leak would show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from pointveil.audit.subjects import NOBODY, Records, Subject
+from pointveil.geography import World
+from pointveil.vault import NoisyCounts
+
+CRS = "EPSG:32632"
+SIDE = 1000.0
+CENTRE = (500.0, 500.0)
+BESIDE_STREET = (333.37, 507.25)
+OFF_STREET = (620.0, 537.25)
+CORNER = (0.0, 0.0)
+FAR_CORNER = (979.5, 18.25)
+IN_WATER = (700.0, 300.0)
+MOST_QUESTIONS = 8
+LADDER = tuple(2**power for power in range(15))
+
+
+@cache
+def plain_world() -> World:
+    """A square kilometre of land with three streets, one of them drawn twice, once each way."""
+    return World.make((0.0, 0.0, SIDE, SIDE), crs=CRS, roads=streets())
+
+
+@cache
+def river_world() -> World:
+    """The same square with water in it."""
+    water = shapely.box(650.0, 0.0, 750.0, 450.0)
+    return World.make((0.0, 0.0, SIDE, SIDE), crs=CRS, roads=streets(), out_of_bounds=water)
+
+
+def streets() -> NDArray[np.object_]:
+    """Three streets: a two-way one through the middle, and two across."""
+    lines = [
+        [(0, 500), (1000, 500)],
+        [(1000, 500), (0, 500)],
+        [(250, 0), (250, 1000)],
+        [(980, 0), (980, 1000)],
+    ]
+    return np.array([shapely.LineString(line) for line in lines])
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two datasets that differ in one unit.
+
+    Parameters
+    ----------
+    name
+        What is special about it.
+    without, present
+        The records without the unit, and with it, in the order of the file.
+    unit
+        Where the unit has its points.
+    world
+        The public world.
+    """
+
+    name: str
+    without: Records
+    present: Records
+    unit: tuple[float, float]
+    world: Callable[[], World] = plain_world
+
+    @property
+    def slow(self) -> bool:
+        """Whether releases take long: water is costly to cut out of a grid, however small."""
+        return self.world is river_world
+
+
+def added(name: str, unit: object, without: Records = NOBODY, world: Callable[[], World] = plain_world) -> Pair:
+    """Return the pair in which a unit is added at the end; `unit` may be one place or many."""
+    places = np.asarray(unit, dtype=np.float64).reshape(-1, 2)
+    whose = np.full(len(places), 10**6)
+    return Pair(name, without, without.with_more(Records(places, whose)), (places[0, 0], places[0, 1]), world)
+
+
+def alternating(rows: int) -> Pair:
+    """Return rows that alternate between two far places, and the same without the first."""
+    places = np.array([[255.0, 20.0], [745.0, 502.0]])[np.arange(rows) % 2]
+    present = Records.at(places)
+    return Pair("alternating rows", Records(present.xy[1:], present.person[1:]), present, (255.0, 20.0))
+
+
+def crowd(count: int, place: tuple[float, float] = BESIDE_STREET) -> Records:
+    """Return so many people at one place."""
+    return Records.at(np.tile(place, (count, 1)))
+
+
+def spread(count: int) -> Records:
+    """Return people all over the square, the same ones every time."""
+    return Records.at(np.random.default_rng(5).uniform(0, SIDE, (count, 2)))
+
+
+POINT_PAIRS: tuple[Pair, ...] = (
+    added("nobody, or one", BESIDE_STREET),
+    added("on the border of four cells", CENTRE),
+    added("on the corner of the world", CORNER, crowd(3, CENTRE)),
+    added("off the street", OFF_STREET),
+    added("twenty at one place, or one more", BESIDE_STREET, crowd(20)),
+    added("an outlier", FAR_CORNER, crowd(30)),
+    added("one among many", OFF_STREET, spread(150)),
+    added("in the water", IN_WATER, crowd(2), river_world),
+    added("at the water's edge", (649.99, 300.0), crowd(2), river_world),
+    added("a record that is no place", (np.nan, 5.0), crowd(2)),
+    added("a record far outside", (1e9, -1e9), crowd(2)),
+    alternating(240),
+)
+PERSON_PAIRS: tuple[Pair, ...] = (
+    added("one busy person", np.tile(BESIDE_STREET, (50, 1))),
+    added(
+        "one busy person in many places",
+        np.column_stack([np.linspace(20, 980, 50), np.full(50, 503.0)]),
+        crowd(5),
+    ),
+)
+
+
+def pairs_for(subject: Subject) -> tuple[Pair, ...]:
+    """Return the pairs that suit the unit which a subject protects."""
+    return POINT_PAIRS if subject.points_per_unit == 1 else PERSON_PAIRS + POINT_PAIRS[:1]
+
+
+def find_jumps(subject: Subject, most: int = 2) -> list[Pair]:
+    """Look for the numbers of people at which the release changes although no noise should allow it.
+
+    A size or a text that is the same twice for n people, and another, twice, for more, follows the true number. The
+    ladder finds such facts, and halving finds the one person who makes the difference.
+    """
+    ladder = (0, *LADDER)
+    steady = [_steady_facts(subject, count) for count in ladder]
+    pairs: list[Pair] = []
+    for low, high, at_low, at_high in zip(ladder, ladder[1:], steady, steady[1:], strict=False):
+        moved = [name for name in at_low if name in at_high and at_low[name] != at_high[name]]
+        if moved and len(pairs) < most:
+            count = _halve(subject, moved[0], low, high, at_low[moved[0]])
+            pairs.append(added(f"{count} people, or one more", BESIDE_STREET, crowd(count)))
+    return pairs
+
+
+def _halve(subject: Subject, name: str, low: int, high: int, at_low: object) -> int:
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _facts(subject, middle)[name] == at_low:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _steady_facts(subject: Subject, count: int) -> dict[str, object]:
+    first, second = _facts(subject, count), _facts(subject, count)
+    return {name: fact for name, fact in first.items() if second[name] == fact}
+
+
+def _facts(subject: Subject, count: int) -> dict[str, object]:
+    release = subject.release(crowd(count), plain_world())
+    sizes = [len(asked.about) if isinstance(asked.answer, NoisyCounts) else -1 for asked in release.asked]
+    sizes += [-1] * (MOST_QUESTIONS - len(sizes))
+    return {"rows": len(release.xy), "text": release.text, **{f"answer {i}": size for i, size in enumerate(sizes)}}

@@ -1,0 +1,93 @@
+"""pointveil audit: try to break the promise."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pointveil.cli.common import Json, Quiet, print_json, stage, tell
+from pointveil.errors import InputError, VerificationError
+
+if TYPE_CHECKING:
+    from pointveil.audit import Effort, Subject
+    from pointveil.audit.report import Row
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(audit)
+
+
+def audit(
+    method: Annotated[
+        list[str] | None, typer.Option("--method", "-m", help="What to audit; all unless said. May be repeated.")
+    ] = None,
+    runs: Annotated[
+        int | None, typer.Option("--runs", help="Releases for each pair of neighbours (70 unless said).")
+    ] = None,
+    mutants: Annotated[
+        bool, typer.Option("--mutants", help="Audit methods that are wrong on purpose, too: all must be caught.")
+    ] = False,
+    persons: Annotated[bool, typer.Option("--persons", help="Audit every method for persons, too.")] = False,
+    picture: Annotated[Path | None, typer.Option("--picture", help="Draw the result into this file.")] = None,
+    table: Annotated[Path | None, typer.Option("--table", help="Write the result as a Markdown table.")] = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """Try to tell neighbouring datasets apart, better than epsilon allows; uses invented data only.
+
+    Ends with 0 if no promise was refuted and every mutant was caught, and with 4 otherwise. A promise that holds is
+    refuted by mistake at most once in a million tests.
+
+    pointveil audit --method ugrid-uni --runs 1000
+    """
+    from pointveil.audit import FAST, effort_for, subjects
+    from pointveil.audit.mutants import MUTANTS
+    from pointveil.audit.report import draw_picture, to_markdown
+
+    if runs is not None and runs < 20:
+        raise InputError(f"--runs must be at least 20, not {runs}.")
+    effort = FAST if runs is None else effort_for(runs)
+    chosen = _choose(subjects(persons=persons), method)
+    rows = {"methods": [_audit(subject, effort, quiet=quiet or json) for subject in chosen]}
+    if mutants:
+        rows["mutants"] = [_audit(each, FAST, quiet=quiet or json, until_flagged=True) for each in MUTANTS.values()]
+    if table is not None:
+        table.write_text("\n".join(to_markdown(group) for group in rows.values()), encoding="utf-8")
+    if picture is not None:
+        draw_picture(picture, rows)
+    if json:
+        print_json({name: [vars(row) for row in group] for name, group in rows.items()})
+    _judge(rows)
+    tell("No promise was refuted" + (", and every mutant was caught." if mutants else "."), quiet=quiet or json)
+
+
+def _choose(known: "dict[str, Subject]", wanted: list[str] | None) -> "list[Subject]":
+    for name in wanted or ():
+        if name not in known:
+            raise InputError(f"There is nothing called '{name}' to audit. There are: {', '.join(known)}.")
+    return [known[name] for name in wanted or known]
+
+
+def _audit(subject: "Subject", effort: "Effort", *, quiet: bool, until_flagged: bool = False) -> "Row":
+    from pointveil.audit import audit as attack
+    from pointveil.audit.report import summarize
+
+    with stage(f"Attacking {subject.name}", quiet=quiet):
+        row = summarize(list(attack(subject, effort, until_flagged=until_flagged)))
+    verdict = "REFUTED" if row.flagged else "stands"
+    tell(
+        f"  {row.subject:36} claimed {row.claim:g}, refuted up to {row.bound:5.2f}  {verdict:7}  "
+        f"{row.trials:>9,} trials; {row.case}",
+        quiet=quiet,
+    )
+    return row
+
+
+def _judge(rows: "dict[str, list[Row]]") -> None:
+    broken = [row.subject for row in rows["methods"] if row.flagged]
+    missed = [row.subject for row in rows.get("mutants", []) if not row.flagged]
+    if broken:
+        raise VerificationError(f"The promise of {', '.join(broken)} was refuted. Do not release anything with it.")
+    if missed:
+        raise VerificationError(f"The audit missed {', '.join(missed)}: it has too little power to be trusted.")

@@ -1,0 +1,39 @@
+"""pointveil keys: make the key that signs statements."""
+
+import typer
+
+from pointveil.cli.common import Json, KeyFile, Quiet, print_json, tell
+
+commands = typer.Typer(no_args_is_help=True, help="Keys that sign statements (Ed25519).")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(commands, name="keys")
+
+
+@commands.command()
+def new(key: KeyFile = None, quiet: Quiet = False, json: Json = False) -> None:
+    """Make a new pair of keys; an old one is never overwritten.
+
+    The private key stays on this machine. Give the public one to whoever should be able to check your statements.
+    """
+    from pointveil.vault import SigningKey, default_key_path
+
+    path = key or default_key_path()
+    made = SigningKey.new(path)
+    if json:
+        print_json({"private": str(path), "public": str(made.public_path), "public_key": made.public})
+        return
+    tell(f"Private key: {path} (keep it; whoever has it can sign in your name)", quiet=quiet)
+    tell(f"Public key:  {made.public_path} (publish it)", quiet=quiet)
+    if not quiet:
+        print(made.public)
+
+
+@commands.command()
+def show(key: KeyFile = None) -> None:
+    """Print the public key."""
+    from pointveil.vault import SigningKey, default_key_path
+
+    print(SigningKey.read(key or default_key_path()).public)
