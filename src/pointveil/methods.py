@@ -10,8 +10,8 @@ from types import MappingProxyType
 from typing import Any
 
 from pointveil.errors import InputError
-from pointveil.partition import AdaptiveGrid, Budget, Clusters, Partitioner, RoadSegments, UniformGrid
-from pointveil.placement import AlongRoads, KernelDensity, Placement, Uniform, WeightedUniform
+from pointveil.partition import AdaptiveGrid, Budget, Clusters, Partitioner, RoadSegments, UniformGrid, Veil
+from pointveil.placement import AlongRoads, Density, KernelDensity, Placement, Uniform, WeightedUniform
 from pointveil.vault import Share
 
 TOTAL_SHARE = Fraction(1, 100)
@@ -124,10 +124,17 @@ def _table(*rows: Method) -> Mapping[str, Method]:
     return MappingProxyType({row.name: row for row in rows})
 
 
-PARTITIONERS = {kind.__name__: kind for kind in (UniformGrid, AdaptiveGrid, Clusters, RoadSegments)}
-PLACEMENTS = {kind.__name__: kind for kind in (Uniform, WeightedUniform, KernelDensity, AlongRoads)}
+PARTITIONERS = {kind.__name__: kind for kind in (UniformGrid, AdaptiveGrid, Clusters, RoadSegments, Veil)}
+PLACEMENTS = {kind.__name__: kind for kind in (Uniform, WeightedUniform, KernelDensity, AlongRoads, Density)}
 
 METHODS = _table(
+    Method(
+        Veil(),
+        Density(),
+        {"total": "1/100", "shape": "15/100", "offset": "2/100", "count": "82/100"},
+        "veil",
+        "The default, with or without roads: more accurate than all others here.",
+    ),
     Method(
         UniformGrid(),
         Uniform(),
@@ -199,4 +206,4 @@ METHODS = _table(
         "For people on or beside streets, in a world with roads: points follow them, others get a grid of their own.",
     ),
 )
-DEFAULT_METHOD = "ugrid-uni"
+DEFAULT_METHOD = "veil"

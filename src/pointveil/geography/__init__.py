@@ -7,7 +7,10 @@ from pointveil.geography.layers import LINES, POLYGONS, Layer, read_layer
 from pointveil.geography.nested_grid import NestedGrid
 from pointveil.geography.network import Nearest, Network
 from pointveil.geography.packing import pack
+from pointveil.geography.precision import Precision
 from pointveil.geography.projection import Projection
+from pointveil.geography.quadtree import Leaves, leaves_from_levels, pooled, split_levels
+from pointveil.geography.raster import Distances, Raster, peopled_area, raster_of
 from pointveil.geography.roads import Roads
 from pointveil.geography.sites import RegionSites
 from pointveil.geography.triangles import Triangulation
@@ -17,14 +20,18 @@ from pointveil.geography.world import World
 __all__ = [
     "LINES",
     "POLYGONS",
+    "Distances",
     "Fans",
     "Grid",
     "LandOf",
     "Layer",
+    "Leaves",
     "Nearest",
     "NestedGrid",
     "Network",
+    "Precision",
     "Projection",
+    "Raster",
     "RegionSites",
     "Regions",
     "Roads",
@@ -33,7 +40,12 @@ __all__ = [
     "World",
     "clip_to_land",
     "cut_into_fans",
+    "leaves_from_levels",
     "nearest_of",
     "pack",
+    "peopled_area",
+    "pooled",
+    "raster_of",
     "read_layer",
+    "split_levels",
 ]

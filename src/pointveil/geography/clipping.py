@@ -73,7 +73,7 @@ def clip_to_land(regions: Regions, world: World) -> LandOf:
         crossed = np.arange(len(regions))
         area = np.zeros(len(regions))
     else:
-        whole, dry_or_wet = _sort_rectangles(rectangles, world)
+        whole, dry_or_wet = sort_rectangles(rectangles, world)
         crossed = np.flatnonzero(~dry_or_wet)
         sides = rectangles[:, 2:] - rectangles[:, :2]
         area = np.where(whole, sides.prod(axis=1), 0.0)
@@ -109,7 +109,7 @@ def _pick_in_rectangles(
     return xy
 
 
-def _sort_rectangles(rectangles: NDArray[np.float64], world: World) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def sort_rectangles(rectangles: NDArray[np.float64], world: World) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which rectangles are wholly land, and which are wholly land or wholly water."""
     plain = shapely.equals(world.land, shapely.box(*world.bounds))
     if plain:

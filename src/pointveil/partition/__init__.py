@@ -9,3 +9,5 @@ from pointveil.partition.clusters import Clusters as Clusters
 from pointveil.partition.road_segments import RoadCounts as RoadCounts
 from pointveil.partition.road_segments import RoadSegments as RoadSegments
 from pointveil.partition.uniform_grid import UniformGrid as UniformGrid
+from pointveil.partition.veil import PlaceMasses as PlaceMasses
+from pointveil.partition.veil import Veil as Veil

@@ -2,6 +2,7 @@
 
 from pointveil.placement.along_roads import AlongRoads as AlongRoads
 from pointveil.placement.base import Placement as Placement
+from pointveil.placement.density import Density as Density
 from pointveil.placement.kernel_density import KernelDensity as KernelDensity
 from pointveil.placement.uniform import Uniform as Uniform
 from pointveil.placement.weighted_uniform import WeightedUniform as WeightedUniform

@@ -35,7 +35,7 @@ class Cleaner:
     crs: str
 
     def clean(self, coordinates: Coordinates) -> tuple[Steps, NDArray[np.bool_]]:
-        """Return the lattice steps of each record from the world's corner, and which records are good."""
+        """Return how many lattice steps each record lies from the world's corner, and which records are good."""
         transform = _transform(self.crs, self.world.projection.crs)
         steps = np.zeros((len(coordinates), 2), dtype=np.int32)
         good = np.zeros(len(coordinates), dtype=bool)
@@ -46,13 +46,14 @@ class Cleaner:
 
     def to_metres(self, steps: Steps) -> Coordinates:
         """Return lattice steps as metres."""
-        return np.asarray(steps * self._step, dtype=np.float64)
+        units = (steps + self._corner) / self._per_unit
+        return np.asarray((units - self._origin) * self._metres, dtype=np.float64)
 
     def _clean_block(self, outside: Coordinates) -> tuple[Steps, NDArray[np.bool_]]:
         with np.errstate(all="ignore"):
-            steps = self.world.projection.to_metres(outside)
-            steps /= self._step
-            np.rint(steps, out=steps)
+            # By way of metres, because that brings a world across the antimeridian into one piece.
+            steps = self.world.projection.to_metres(outside) / self._metres + self._origin
+            steps = np.rint(steps * self._per_unit) - self._corner
             good = (np.abs(steps[:, 0]) < FARTHEST) & (np.abs(steps[:, 1]) < FARTHEST)
             if self.world.projection.is_geographic:
                 good &= (np.abs(outside[:, 0]) <= 180) & (np.abs(outside[:, 1]) <= 90)
@@ -62,10 +63,21 @@ class Cleaner:
         return whole, good
 
     @property
-    def _step(self) -> Coordinates:
-        """The lattice step along x and y, in metres."""
-        projection = self.world.projection
-        return np.array(projection.metres_per_unit) * projection.lattice
+    def _per_unit(self) -> int:
+        return self.world.projection.steps_per_unit
+
+    @property
+    def _origin(self) -> Coordinates:
+        return np.array(self.world.projection.origin)
+
+    @property
+    def _metres(self) -> Coordinates:
+        return np.array(self.world.projection.metres_per_unit)
+
+    @property
+    def _corner(self) -> Coordinates:
+        """The lattice point next to the world's corner, in whole steps from zero."""
+        return np.rint(self._origin * self._per_unit)
 
 
 def _transform(source: str, target: str) -> Callable[[Coordinates], Coordinates]:

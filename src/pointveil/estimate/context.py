@@ -1,0 +1,81 @@
+"""What the neighbourhood of a leaf says about it: the leaf's own count left out."""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+
+from pointveil.geography import Leaves, pooled
+
+Floats = NDArray[np.float64]
+
+WIDTHS = (0.7, 1.2, 2.0, 4.0, 8.0)
+"""Standard deviations of the neighbourhoods, in sides of the leaf."""
+TRUNCATE = 3.0
+CAUTION = 0.02
+
+
+def expect_from_neighbours(noisy: Floats, prior: Floats, leaves: Leaves, variance: float) -> Floats:
+    """Return what each leaf's count is expected to be, from all the others near it.
+
+    Parameters
+    ----------
+    noisy
+        The noisy counts.
+    prior
+        What was expected of each leaf before it was counted.
+    leaves
+        Where they are.
+    variance
+        Of the noise.
+    """
+    flat = np.full(len(prior), prior.mean())
+    return regress(noisy, np.column_stack([neighbour_ratios(noisy, prior, leaves), prior, flat]), variance)
+
+
+def neighbour_ratios(noisy: Floats, prior: Floats, leaves: Leaves) -> Floats:
+    """Return the prior of each leaf times the ratio of counts to priors around it, for each width.
+
+    Removing the leaf's own count makes the result independent of the leaf's own noise.
+    """
+    ratios = np.zeros((len(noisy), len(WIDTHS)))
+    fields = _spread(noisy, leaves), _spread(prior, leaves)
+    overall = max(noisy.sum(), 0.0) / max(prior.sum(), 1e-9)
+    caution = CAUTION * prior.mean()
+    for level in np.unique(leaves.level):
+        here = np.flatnonzero(leaves.level == level)
+        place = leaves.column[here] >> level, leaves.row[here] >> level
+        counts, priors = (pooled(field, int(level)) for field in fields)
+        for number, width in enumerate(WIDTHS):
+            own = own_weight(width)
+            count = _blurred(counts, width)[place] - own * noisy[here]
+            known = np.maximum(_blurred(priors, width)[place] - own * prior[here], 0)
+            ratios[here, number] = prior[here] * (count + caution * overall) / (known + caution)
+    return ratios
+
+
+def regress(noisy: Floats, features: Floats, variance: float, rounds: int = 3) -> Floats:
+    """Return the least-squares fit of counts to features, weighted by how sure each count is."""
+    fit = np.maximum(features.mean(axis=1), 0.01)
+    for _ in range(rounds):
+        weighted = features / (variance + fit + 0.3 * fit**2)[:, None]
+        square = weighted.T @ features
+        ridge = 1e-4 * np.diag(np.diag(square) + 1e-12)
+        slopes = np.linalg.lstsq(square + ridge, weighted.T @ noisy, rcond=None)[0]
+        fit = np.maximum(features @ slopes, 0.001)
+    return np.asarray(fit, dtype=np.float64)
+
+
+def own_weight(width: float) -> float:
+    """Return the weight that a Gaussian filter gives to the middle cell itself."""
+    reach = int(TRUNCATE * width + 0.5)
+    weights = np.exp(-0.5 * (np.arange(-reach, reach + 1) / width) ** 2)
+    return float((weights[reach] / weights.sum()) ** 2)
+
+
+def _spread(values: Floats, leaves: Leaves) -> Floats:
+    """Return a map on which each leaf's value is spread evenly over its cells."""
+    return np.where(leaves.leaf_at >= 0, (values / leaves.cells)[leaves.leaf_at], 0.0)
+
+
+def _blurred(field: NDArray[np.generic], width: float) -> Floats:
+    return np.asarray(gaussian_filter(field, width, mode="constant", truncate=TRUNCATE), dtype=np.float64)

@@ -1,0 +1,68 @@
+"""How much more likely a place is for being near a road: one law for the whole city."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.estimate.projection import project_to_total
+from pointveil.vault import NoisyCounts
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ROUNDS = 10
+LEAST = 1e-6
+
+
+class RoadLaw(NamedTuple):
+    """A factor for each bin of distance, at most one; and how many people each bin should have."""
+
+    factor: Floats
+    people: Floats
+
+
+class Pieces(NamedTuple):
+    """The area of each pair of region and distance bin that there is."""
+
+    region: Ints
+    bin: Ints
+    area: Floats
+
+
+def grouped(region: Ints, bin_: Ints, bins: int, area: Floats) -> Pieces:
+    """Return the areas summed over equal pairs of region and bin."""
+    sums = np.bincount(region.astype(np.int64) * bins + bin_, area)
+    pair = np.flatnonzero(sums)
+    return Pieces(pair // bins, pair % bins, sums[pair])
+
+
+def learn_road_law(pieces: Pieces, counts: Floats, distances: NoisyCounts) -> RoadLaw:
+    """Return the law that makes the regions' counts reproduce the noisy histogram of distances.
+
+    The histogram is first pulled towards what the counts alone would give, by as much as its noise explains the gap.
+    """
+    density = counts / np.maximum(np.bincount(pieces.region, pieces.area, minlength=len(counts)), 1e-12)
+    flat = np.bincount(pieces.bin, pieces.area * density[pieces.region], minlength=len(distances.values))
+    people = shrink(distances.values.astype(np.float64), flat, distances.variance)
+    people = np.where(flat > 0, project_to_total(people, flat.sum()), 0.0)
+    return RoadLaw(fit_factors(pieces, counts, people), people)
+
+
+def shrink(noisy: Floats, prior: Floats, variance: float) -> Floats:
+    """Return noisy values moved towards a prior, by as much as noise explains the gap (James and Stein)."""
+    gap = noisy - prior
+    kept = max(0.0, 1 - (len(noisy) - 2) * variance / max(float((gap**2).sum()), 1e-9))
+    return np.asarray(prior + gap * min(kept, 1.0), dtype=np.float64)
+
+
+def fit_factors(pieces: Pieces, counts: Floats, people: Floats) -> Floats:
+    """Return the factor of each bin so that counts, shared by area times factor, give `people`."""
+    factor = np.ones(len(people))
+    for _ in range(ROUNDS):
+        weight = np.bincount(pieces.region, pieces.area * factor[pieces.bin], minlength=len(counts))
+        rate = counts / np.maximum(weight, 1e-12)
+        now = np.bincount(pieces.bin, pieces.area * rate[pieces.region], minlength=len(people))
+        factor = np.where(now > 1e-9, people / np.maximum(now, 1e-9), factor)
+        factor = np.maximum(factor, LEAST * factor.max()) if factor.max() > 0 else np.ones(len(people))
+    return np.asarray(factor / factor.max(), dtype=np.float64)

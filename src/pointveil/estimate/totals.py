@@ -1,0 +1,50 @@
+"""Let counts of small areas agree with counts of large ones."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.estimate.posterior import Estimates
+from pointveil.geography import Leaves
+from pointveil.vault import NoisyCounts
+
+Floats = NDArray[np.float64]
+
+SURE = 3.0
+"""Standard deviations above zero that a total must have to be believed."""
+
+
+def fuse_blocks(estimates: Estimates, blocks: Leaves, counted: NoisyCounts, leaves: Leaves, level: int) -> Floats:
+    """Return the leaves' counts, moved towards what their block's own noisy count says.
+
+    Each leaf takes the part of the gap that its uncertainty has in the uncertainty of the whole.
+    """
+    inside = np.flatnonzero(leaves.level <= level)
+    block = blocks.leaf_at[leaves.column, leaves.row][inside]
+    size = len(counted.values)
+    total = np.bincount(block, estimates.mean[inside], minlength=size)
+    doubt = np.bincount(block, estimates.variance[inside], minlength=size) + counted.variance
+    moved = estimates.median.copy()
+    moved[inside] += estimates.variance[inside] * ((counted.values - total) / doubt)[block]
+    return np.asarray(np.maximum(moved, 0.0), dtype=np.float64)
+
+
+def match_totals(
+    counts: Floats, leaves: Leaves, of_leaves: NoisyCounts, blocks: Leaves, of_blocks: NoisyCounts, top: int
+) -> Floats:
+    """Return counts rescaled to the noisy total of each large square, where that is clearly above zero.
+
+    The total is the mean of the two noisy sums, each weighted by how sure it is. Totals near zero are left alone:
+    cutting them off at zero would add people to empty places.
+    """
+    columns = (leaves.raster.shape[1] >> top) + 1
+    size = columns * ((leaves.raster.shape[0] >> top) + 1)
+    of_leaf = (leaves.column >> top) * columns + (leaves.row >> top)
+    of_block = (blocks.column >> top) * columns + (blocks.row >> top)
+    sure_leaves = 1 / (of_leaves.variance * np.maximum(np.bincount(of_leaf, minlength=size), 1))
+    sure_blocks = 1 / (of_blocks.variance * np.maximum(np.bincount(of_block, minlength=size), 1))
+    leaf_sum = np.bincount(of_leaf, of_leaves.values, minlength=size)
+    block_sum = np.bincount(of_block, of_blocks.values, minlength=size)
+    total = (leaf_sum * sure_leaves + block_sum * sure_blocks) / (sure_leaves + sure_blocks)
+    now = np.bincount(of_leaf, counts, minlength=size)
+    believed = (total * np.sqrt(sure_leaves + sure_blocks) > SURE) & (now > 0)
+    return np.asarray(counts * np.where(believed, total / np.maximum(now, 1e-9), 1.0)[of_leaf], dtype=np.float64)

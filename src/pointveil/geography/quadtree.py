@@ -1,0 +1,112 @@
+"""Leaves of a quadtree over the cells of a raster: large where little happens, small where much does."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.geography.raster import Raster
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+UNITS = 1024
+MOST_UNITS = 1e6
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """Square groups of 2**level by 2**level cells, numbered along the Hilbert curve; blocks are leaves of one size.
+
+    Parameters
+    ----------
+    raster
+        The cells.
+    leaf_at
+        The leaf at each column and row, -1 where there is no land.
+    level
+        The size of each leaf.
+    column, row
+        The south-west cell of each leaf.
+    leaf_of
+        The leaf of each cell that has land.
+    """
+
+    raster: Raster
+    leaf_at: NDArray[np.int32]
+    level: Ints
+    column: Ints
+    row: Ints
+    leaf_of: Ints
+
+    def __len__(self) -> int:
+        return max(len(self.level), 1)
+
+    def locate(self, xy: Floats) -> Ints:
+        """Return the one leaf of each point, or -1."""
+        return self.leaf_at[self.raster.cell_of(xy)].astype(np.int64)
+
+    def sum(self, cell_values: Floats) -> Floats:
+        """Return the sum over each leaf's cells."""
+        return np.bincount(self.leaf_of, cell_values, minlength=len(self))
+
+    @property
+    def cells(self) -> Floats:
+        """How many cells each leaf covers."""
+        return np.asarray(4.0**self.level)
+
+
+def leaves_from_levels(raster: Raster, level: NDArray[np.int8]) -> Leaves:
+    """Return the leaves, given the level of each cell, which is one and the same within a leaf."""
+    rows = raster.shape[1]
+    corner = np.empty(raster.shape, dtype=np.int64)
+    for value in np.unique(level):
+        # Clear the low bits of column and row: the south-west cell of the leaf.
+        column = (np.arange(raster.shape[0], dtype=np.int64) >> value) << value
+        row = (np.arange(rows, dtype=np.int64) >> value) << value
+        here = level == value
+        corner[here] = (column[:, None] * rows + row[None])[here]
+    code = corner[raster.column, raster.row]
+    # A leaf is one run of the Hilbert curve, along which the cells are ordered.
+    first = np.append(True, code[1:] != code[:-1])[: len(code)]
+    table = np.full(raster.shape[0] * rows, -1, dtype=np.int32)
+    table[code[first]] = np.arange(first.sum())
+    return Leaves(
+        raster,
+        table[corner],
+        level[raster.column, raster.row][first].astype(np.int64),
+        code[first] // rows,
+        code[first] % rows,
+        np.cumsum(first) - 1,
+    )
+
+
+def split_levels(mass: Floats, target: float, *, slope: float, reference: int, top: int) -> NDArray[np.int8]:
+    """Return the level of each cell: a square is cut in four while its mass exceeds twice the target.
+
+    Sums are of whole units, so that the same masses give the same leaves on every machine.
+
+    Parameters
+    ----------
+    mass
+        What is expected in each cell.
+    target
+        What a leaf at the reference level should have.
+    slope
+        How much more a smaller leaf should have: as its side to the power of minus this.
+    reference, top
+        The reference level, and the level of the largest leaves.
+    """
+    units = np.round(np.minimum(mass / target, MOST_UNITS) * UNITS).astype(np.int64)
+    level = np.full(mass.shape, top, dtype=np.int8)
+    for size in range(top, 0, -1):
+        busy = pooled(units, size) > 2 * UNITS * 2.0 ** (slope * (reference - size))
+        level[np.repeat(np.repeat(busy, 1 << size, axis=0), 1 << size, axis=1) & (level == size)] = size - 1
+    return level
+
+
+def pooled(values: NDArray[np.generic], level: int) -> NDArray[np.generic]:
+    """Return the sums over squares of 2**level by 2**level cells."""
+    side = 1 << level
+    columns, rows = values.shape
+    return np.asarray(values.reshape(columns // side, side, rows // side, side).sum(axis=(1, 3)))

@@ -1,0 +1,242 @@
+"""Divide the world into leaves that fit how many people are where, and work out how likely every place is."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+
+from pointveil.estimate.denoising import denoise
+from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law
+from pointveil.estimate.totals import fuse_blocks, match_totals
+from pointveil.geography import (
+    Distances,
+    Leaves,
+    Precision,
+    Raster,
+    World,
+    leaves_from_levels,
+    peopled_area,
+    raster_of,
+    split_levels,
+)
+from pointveil.partition.base import Budget
+from pointveil.vault import NoisyCounts, Respondent, Share
+
+Floats = NDArray[np.float64]
+
+COARSEST_CELL = 64.0
+FINEST_CELL = 5.0
+MOST_CELLS = 2**24
+BLOCK_LEVELS = 3
+CLEARLY = 10.0
+NEARLY_ALL = 0.9
+
+
+@dataclass(frozen=True, eq=False)
+class PlaceMasses:
+    """How many people are expected in every small place.
+
+    Parameters
+    ----------
+    raster
+        The places: pairs of cell and distance to the nearest road.
+    mass
+        The people expected in each, not negative.
+    """
+
+    raster: Raster
+    mass: Floats
+
+    @property
+    def total(self) -> int:
+        """How many people there seem to be."""
+        return round(float(self.mass.sum()))
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """The sizes of cells, blocks and the largest leaves.
+
+    Parameters
+    ----------
+    side
+        Of a cell, in metres.
+    block, top
+        The levels of blocks and of the largest leaves: 2**level cells a side.
+    """
+
+    side: float
+    block: int
+    top: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The leaves to be counted, what is expected of each, and the law of distances so far."""
+
+    leaves: Leaves
+    expected: Floats
+    factor: Floats
+
+
+@dataclass(frozen=True)
+class Veil:
+    """Count blocks, cut them to fit, count the leaves, and spread each leaf's people along the streets.
+
+    Parameters
+    ----------
+    block_points
+        How many people, times epsilon, a block should have on average.
+    leaf_points
+        The same for a leaf of the reference size.
+    leaf_slope
+        How much more a smaller leaf should have: as its side to the power of minus this.
+    blur
+        How far densities are smoothed across leaves, in cells.
+    """
+
+    block_points: float = 30.0
+    leaf_points: float = 2.5
+    leaf_slope: float = 0.5
+    blur: float = 1.0
+    spends: ClassVar[tuple[str, ...]] = ("total", "shape", "offset", "count")
+    post_processing: ClassVar[tuple[str, ...]] = (
+        "counts denoised by their neighbourhood and the law they share",
+        "leaves reconciled with blocks and with the totals of large squares",
+        "people spread within leaves by distance to the nearest road",
+    )
+    needs_roads: ClassVar[bool] = False
+
+    def divide(self, vault: Respondent, world: World, budget: Budget) -> PlaceMasses:
+        """Ask how many and how rounded, then blocks, distances to roads, and leaves."""
+        shares = _without_roads(budget) if world.roads is None else budget
+        epsilon = sum((share.epsilon for share in shares.values()), Fraction(0)) / vault.points_per_unit
+        precision = Precision(world.projection)
+        totals = vault.count(precision, shares["total"])
+        lattice = self.lattice(world, max(1, int(totals.values.sum())), float(epsilon))
+        raster = raster_of(
+            world, lattice.side, 1 << lattice.top, rounded_to=shared_rounding(totals, precision.rounded_to)
+        )
+        blocks = leaves_from_levels(raster, np.full(raster.shape, lattice.block, dtype=np.int8))
+        of_blocks = vault.count(blocks, shares["shape"])
+        distances = vault.count(Distances(raster), shares["offset"]) if "offset" in shares else None
+        plan = self.plan(lattice, blocks, of_blocks, distances, float(shares["count"].epsilon) / vault.points_per_unit)
+        of_leaves = vault.count(plan.leaves, shares["count"])
+        counts = denoise(of_leaves, plan.expected, plan.leaves)
+        fused = fuse_blocks(counts, blocks, of_blocks, plan.leaves, lattice.block)
+        matched = match_totals(fused, plan.leaves, of_leaves, blocks, of_blocks, lattice.top)
+        return PlaceMasses(raster, self.spread(plan, matched, distances))
+
+    def lattice(self, world: World, total: int, epsilon: float) -> Lattice:
+        """Return the sizes that suit so many people; sides are powers of the square root of two, to be reused."""
+        west, south, east, north = world.bounds
+        widest = max(east - west, north - south)
+        side = math.sqrt(self.block_points * peopled_area(world) / (total * epsilon))
+        finest = max(FINEST_CELL, math.sqrt((east - west) * (north - south) / MOST_CELLS))
+        side = min(max(side, 2**BLOCK_LEVELS * finest), widest)
+        side = 2.0 ** (round(2 * math.log2(side)) / 2)
+        block = max(BLOCK_LEVELS, math.ceil(math.log2(side / COARSEST_CELL)))
+        cell = side / 2**block
+        top = min(block + BLOCK_LEVELS, max(block, math.ceil(math.log2(widest / cell))))
+        return Lattice(cell, block, top)
+
+    def plan(
+        self,
+        lattice: Lattice,
+        blocks: Leaves,
+        of_blocks: NoisyCounts,
+        distances: NoisyCounts | None,
+        leaf_epsilon: float,
+    ) -> Plan:
+        """Return the leaves that fit the noisy blocks and distances, given the noise that leaves will have."""
+        raster = blocks.raster
+        total = max(float(of_blocks.values.sum()), 1.0)
+        pieces = grouped(blocks.leaf_of[raster.entry_cell], raster.entry_bin, raster.bins, raster.entry_area)
+        factor = np.ones(raster.bins)
+        for _ in range(1 if distances is None else 2):
+            prior = np.bincount(pieces.region, pieces.area * factor[pieces.bin], len(blocks)).astype(np.float64)
+            counts = denoise(of_blocks, scaled_to(prior, total), blocks).mean
+            counts = scaled_to(counts, total)
+            if distances is not None:
+                factor = learn_road_law(pieces, counts, distances).factor
+        counts, factor = significant(counts), significant(factor)
+        weight = cell_weights(raster, factor)
+        mass = np.zeros(raster.shape)
+        expected = weight * (counts / np.maximum(blocks.sum(weight), 1e-12))[blocks.leaf_of]
+        mass[raster.column, raster.row] = expected
+        target = self.leaf_points / leaf_epsilon
+        level = split_levels(mass, target, slope=self.leaf_slope, reference=lattice.block - 1, top=lattice.top)
+        leaves = leaves_from_levels(raster, level)
+        return Plan(leaves, leaves.sum(expected), factor)
+
+    def spread(self, plan: Plan, counts: Floats, distances: NoisyCounts | None) -> Floats:
+        """Return the people expected in every place, from the leaves' counts and the distances."""
+        leaves, raster = plan.leaves, plan.leaves.raster
+        weight = cell_weights(raster, plan.factor)
+        leaf = leaves.leaf_of[raster.entry_cell]
+        mass = raster.entry_area * smooth_rate(leaves, counts, weight, self.blur)[raster.entry_cell]
+        if distances is None:
+            return _to_leaves(mass, leaf, counts)
+        law: RoadLaw = learn_road_law(grouped(leaf, raster.entry_bin, raster.bins, mass), counts, distances)
+        mass = _to_leaves(mass * law.factor[raster.entry_bin], leaf, counts)
+        # The last word is the histogram's: it is far surer of the whole city's distances than any leaf.
+        now = np.bincount(raster.entry_bin, mass, minlength=raster.bins)
+        return np.asarray(mass * (law.people / np.maximum(now, 1e-9))[raster.entry_bin], dtype=np.float64)
+
+
+def shared_rounding(totals: NoisyCounts, rounded_to: tuple[int, ...]) -> int | None:
+    """Return the lattice steps that nine in ten records are rounded to, if the noisy counts show that clearly."""
+    total = float(totals.values.sum())
+    if total <= CLEARLY * math.sqrt(totals.variance * len(totals.values)):
+        return None
+    running = np.cumsum(totals.values[: len(rounded_to)])
+    for share, steps in zip(running, rounded_to, strict=True):
+        if share > NEARLY_ALL * total:
+            return steps
+    return None
+
+
+def cell_weights(raster: Raster, factor: Floats) -> Floats:
+    """Return the area of each cell, weighed by the law of distances."""
+    weighed = raster.entry_area * factor[raster.entry_bin]
+    return np.bincount(raster.entry_cell, weighed, len(raster.column)).astype(np.float64)
+
+
+def smooth_rate(leaves: Leaves, counts: Floats, weight: Floats, blur: float) -> Floats:
+    """Return the people for each unit of weight in every cell, smoothed across leaves."""
+    raster = leaves.raster
+    rate = (counts / np.maximum(leaves.sum(weight), 1e-12))[leaves.leaf_of]
+    people, weights = np.zeros(raster.shape), np.zeros(raster.shape)
+    people[raster.column, raster.row], weights[raster.column, raster.row] = rate * weight, weight
+    if blur > 0:
+        people, weights = (gaussian_filter(field, blur, mode="constant") for field in (people, weights))
+    smooth = people / np.maximum(weights, 1e-12)
+    return np.asarray(np.maximum(smooth[raster.column, raster.row], 1e-12), dtype=np.float64)
+
+
+def scaled_to(values: Floats, total: float) -> Floats:
+    """Return values that add up to `total`."""
+    return np.asarray(values * (total / max(float(values.sum()), 1e-9)), dtype=np.float64)
+
+
+def significant(values: Floats, digits: int = 3) -> Floats:
+    """Return values rounded to so many digits, so that another machine decides alike."""
+    size = np.floor(np.log10(np.maximum(np.abs(values), 1e-30)))
+    scale = 10.0 ** (digits - 1 - size)
+    return np.where(np.abs(values) < 1e-30, 0.0, np.round(values * scale) / scale)
+
+
+def _to_leaves(mass: Floats, leaf: NDArray[np.int64], counts: Floats) -> Floats:
+    """Return masses rescaled so that those of each leaf add up to its count."""
+    now = np.bincount(leaf, mass, minlength=len(counts))
+    return np.asarray(mass * (counts / np.maximum(now, 1e-12))[leaf], dtype=np.float64)
+
+
+def _without_roads(budget: Budget) -> dict[str, Share]:
+    """Return the budget for a world without roads: what distances would cost goes to the leaves."""
+    more = Share("count", budget["count"].epsilon + budget["offset"].epsilon)
+    return {"total": budget["total"], "shape": budget["shape"], "count": more}

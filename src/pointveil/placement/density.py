@@ -1,0 +1,51 @@
+"""Place points as densely as people are expected, evenly spaced in likelihood."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.geography import World
+from pointveil.partition import Budget, PlaceMasses
+from pointveil.vault import Respondent
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Density:
+    """One point in each equal part of the expected people, along a curve that keeps neighbours together.
+
+    Parameters
+    ----------
+    spacing
+        "stratified": one point anywhere in each part, which keeps counts close to what is expected. "independent":
+        every point by itself, for analyses that need independent points; counts then vary more.
+    """
+
+    spacing: Literal["stratified", "independent"] = "stratified"
+    spends: ClassVar[tuple[str, ...]] = ()
+    post_processing: ClassVar[tuple[str, ...]] = ("points placed in proportion to what is expected",)
+
+    def ask(self, vault: Respondent, world: World, counted: PlaceMasses, budget: Budget) -> None:  # noqa: ARG002
+        """Ask nothing: the expected people of every place are known."""
+        return
+
+    def draw(
+        self,
+        world: World,  # noqa: ARG002 - the places are all on land
+        counted: PlaceMasses,
+        answers: None,  # noqa: ARG002 - there are none
+        count: int,
+        rng: np.random.Generator,
+    ) -> Floats:
+        """Return points in random order."""
+        mass = counted.mass if counted.mass.any() else counted.raster.entry_area
+        running = np.cumsum(mass)
+        if count <= 0:
+            return np.zeros((0, 2))
+        part = rng.random(count) if self.spacing == "independent" else (np.arange(count) + rng.random(count)) / count
+        entry = np.searchsorted(running, part * running[-1], side="right")
+        rng.shuffle(entry)
+        return counted.raster.pick(np.minimum(entry, np.flatnonzero(mass)[-1]), rng)
