@@ -64,3 +64,78 @@ def test_a_person_costs_wider_noise(plain_world: World) -> None:
 
     assert vault.points_per_unit == 8
     assert "any one person with all their points" in vault.statement.guarantee.unit
+
+
+def test_tickets_do_not_depend_on_how_the_file_is_cut() -> None:
+    chooser = AtMost(3)
+    whole = chooser.tickets(0, 1000)
+
+    for cut in (1, 3, 500, 997):
+        pieces = np.concatenate([chooser.tickets(0, cut), chooser.tickets(cut, 1000 - cut)])
+        assert (pieces == whole).all()
+
+
+def test_reading_in_other_batches_the_second_time_keeps_the_same_records() -> None:
+    persons = np.random.default_rng(1).integers(0, 50, 5000).astype(np.uint64)
+    chooser = AtMost(4)
+    for first in range(0, 5000, 700):
+        piece = persons[first : first + 700]
+        chooser.observe(piece, chooser.tickets(first, len(piece)))
+    chooser.finish()
+
+    kept_again = [
+        persons[first : first + 333][
+            chooser.keeps(piece := persons[first : first + 333], chooser.tickets(first, len(piece)))
+        ]
+        for first in range(0, 5000, 333)
+    ]
+
+    assert np.bincount(np.concatenate(kept_again).astype(int)).tolist() == [4] * 50
+
+
+def test_bytes_that_are_no_text_name_people_too(plain_world: World) -> None:
+    names = pa.array([b"\xff\xfe", b"\xff\xfe", b"a", None], pa.binary())
+    table = pa.table({"lon": [10.001] * 4, "lat": [50.001] * 4, "who": names})
+
+    vault = Vault.rehearse(table, plain_world, epsilon=1, seed=1, person="who", max_points=1)
+
+    assert vault.exact_count(Everywhere()).tolist() == [2]
+
+
+def test_categories_name_people_too(plain_world: World) -> None:
+    names = pa.array(["a", "b", "a", None]).dictionary_encode()
+    table = pa.table({"lon": [10.001] * 4, "lat": [50.001] * 4, "who": names})
+
+    vault = Vault.rehearse(table, plain_world, epsilon=1, seed=1, person="who", max_points=1)
+
+    assert vault.exact_count(Everywhere()).tolist() == [2]
+
+
+@pytest.mark.slow
+def test_millions_of_people_are_bounded_in_a_stream() -> None:
+    people, batch, limit = 1_000_000, 2**20, 2
+    rng = np.random.default_rng(1)
+    chooser = AtMost(limit)
+    batches = [rng.integers(0, people, batch).astype(np.uint64) for _ in range(4)]
+    for number, persons in enumerate(batches):
+        chooser.observe(persons, chooser.tickets(number * batch, batch))
+    chooser.finish()
+
+    chosen = [
+        persons[chooser.keeps(persons, chooser.tickets(number * batch, batch))]
+        for number, persons in enumerate(batches)
+    ]
+
+    counts = np.bincount(np.concatenate(batches).astype(int), minlength=people)
+    assert (np.bincount(np.concatenate(chosen).astype(int), minlength=people) == np.minimum(counts, limit)).all()
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=40), st.integers(1, 3), st.integers(0, 4))
+def test_without_one_person_all_others_keep_as_many(persons: list[int], limit: int, leaver: int) -> None:
+    left = [person for person in persons if person != leaver]
+
+    before = np.array(persons)[kept(persons, limit, 7)]
+    after = np.array(left, dtype=int)[kept(left, limit, 7)]
+
+    assert sorted(before[before != leaver]) == sorted(after)
+    assert len(before) - len(after) <= limit
