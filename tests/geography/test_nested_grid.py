@@ -28,6 +28,17 @@ def test_every_part_holds_its_lower_corner_and_its_middle_and_not_its_upper_corn
     assert (GRID.locate(np.column_stack([west, north])) != numbers).all()
 
 
+def test_a_hair_before_an_edge_is_still_the_part_before_it() -> None:
+    # Sides that are no whole number of metres, so that edges are rounded.
+    grid = NestedGrid(Grid((0.0, 0.0, 100 / 3, 70 / 3), 7, 3), 1 + np.arange(21) % 19)
+    west, south, east, north = grid.rectangles().T
+    numbers = np.arange(len(grid))
+
+    assert (grid.locate(np.column_stack([np.nextafter(east, -1), south])) == numbers).all()
+    assert (grid.locate(np.column_stack([west, np.nextafter(north, -1)])) == numbers).all()
+    assert (grid.locate(np.column_stack([west, south])) == numbers).all()
+
+
 @given(st.floats(-5, 35), st.floats(-5, 25))
 def test_a_point_is_in_the_one_part_whose_rectangle_holds_it(x: float, y: float) -> None:
     west, south, east, north = GRID.rectangles().T

@@ -197,6 +197,17 @@ def test_a_point_is_used_at_most_as_often_as_allowed() -> None:
         assert Counter(used.tolist()) == dict.fromkeys(range(5), max_uses)
 
 
+def test_every_point_is_as_likely_to_be_in_a_pool_too_small_for_all() -> None:
+    # 12,000 regions with the same three points, one of which is wanted; false alarms 1 in 10,000, seed fixed.
+    rounds = 12_000
+    regions, sites = np.repeat(np.arange(rounds), 3), np.tile(np.arange(3), rounds)
+
+    region, used = _draw_pool(regions, sites, np.ones(rounds, dtype=np.int64), 1, SeededWords(4))
+
+    assert (region == np.arange(rounds)).all()
+    assert stats.chisquare(np.bincount(used, minlength=3)).pvalue > 1e-4
+
+
 def test_as_many_points_come_back_as_were_wanted_and_none_where_there_is_no_site() -> None:
     region, site = scatter_tokens(
         numbers(0, 0, 0, 3),
