@@ -41,6 +41,9 @@ types: $(VENV)/dev.done
 imports: $(VENV)/dev.done
 	$(BIN)/lint-imports
 
+audit: $(VENV)/dev.done ## try for long to break every method's promise, and every mutant's
+	$(BIN)/pointveil audit --runs 1000 --persons --mutants --table audit.md --picture audit.png
+
 pins: ## make requirements/*.txt anew from requirements/*.in
 	$(PYTHON) requirements/pin.py
 

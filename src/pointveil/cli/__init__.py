@@ -19,7 +19,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-COMMANDS = ("demo", "world", "methods", "synthesize", "survey", "draw", "verify", "ledger", "evaluate", "experiment")
+COMMANDS = (
+    "demo",
+    "world",
+    "methods",
+    "synthesize",
+    "survey",
+    "draw",
+    "verify",
+    "keys",
+    "ledger",
+    "audit",
+    "evaluate",
+    "experiment",
+)
 EXIT_CODES = ((BudgetError, 3), (VerificationError, 4), (InputError, 2), (MissingExtraError, 2))
 
 for _command in COMMANDS:
