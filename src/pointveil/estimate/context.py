@@ -40,7 +40,7 @@ def neighbour_ratios(noisy: Floats, prior: Floats, leaves: Leaves) -> Floats:
     ratios = np.zeros((len(noisy), len(WIDTHS)))
     fields = _spread(noisy, leaves), _spread(prior, leaves)
     overall = max(noisy.sum(), 0.0) / max(prior.sum(), 1e-9)
-    caution = CAUTION * prior.mean()
+    caution = max(CAUTION * float(prior.mean()), 1e-9)
     for level in np.unique(leaves.level):
         here = np.flatnonzero(leaves.level == level)
         place = leaves.column[here] >> level, leaves.row[here] >> level

@@ -12,6 +12,7 @@ from pointveil.geography.clipping import sort_rectangles
 from pointveil.geography.hilbert import hilbert_index
 from pointveil.geography.network import Network
 from pointveil.geography.road_distance import FAR, NEAR, cell_distances, pixel_distances
+from pointveil.geography.triangles import Triangulation
 from pointveil.geography.world import World
 
 Ints = NDArray[np.int64]
@@ -26,6 +27,7 @@ MOST_PIXELS = 4e7
 MOST_SITES = 2e7
 MASKED = 255
 AREA_CELL = 25.0
+SLIVER_SITES = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,6 +209,8 @@ def _make(world: World, side: float, multiple: int) -> Raster:
     per_side = max(1, int(np.ceil(side / pixel)))
     column, row, pixels = _fine_cells(world, lines, fine, coarse, side=side, per_side=per_side, bins=bins)
     plain_column, plain_row = np.nonzero(whole & ~fine)
+    if not len(column) + len(plain_column):
+        return _sliver(world, side, shape, per_side, bins)
     columns, rows = np.concatenate([column, plain_column]), np.concatenate([row, plain_row])
     order = np.argsort(hilbert_index(columns, rows, int(max(shape)).bit_length()), kind="stable")
     patch = np.where(order < len(column), order, -1)
@@ -222,6 +226,17 @@ def _make(world: World, side: float, multiple: int) -> Raster:
     return Raster(
         side, shape, per_side, columns[order], rows[order], patch, pixels, index, cell, bin_, area[cell, bin_], bins
     )
+
+
+def _sliver(world: World, side: float, shape: tuple[int, int], per_side: int, bins: int) -> Raster:
+    """Return the raster of a world whose land slips between all pixels: one cell, and a few sites on that land."""
+    triangles = Triangulation.of([world.land])
+    sites = triangles.pick(np.zeros(SLIVER_SITES, dtype=np.int64), np.random.default_rng(0))
+    one = np.zeros(1, dtype=np.int64)
+    index = np.zeros(shape, dtype=np.int32)
+    area = np.array([float(SLIVER_SITES)])
+    nothing = np.zeros((0, per_side**2), dtype=np.uint8)
+    return Raster(side, shape, per_side, one, one, one - 1, nothing, index, one, one + bins - 1, area, bins, sites, one)
 
 
 def _land_cells(world: World, side: float, shape: tuple[int, int]) -> tuple[Bools, Bools]:
@@ -305,6 +320,8 @@ def _on_sites(raster: Raster, world: World, rounded_to: int) -> Raster:
     across, along = np.meshgrid((x - west) * per_x, (y - south) * per_y, indexing="ij")
     sites = np.column_stack([across.ravel(), along.ravel()])
     sites = sites[world.on_land(sites)]
+    if raster.sites is not None:
+        return raster
     bin_ = raster.bin_of(sites)
     sites, bin_ = sites[bin_ >= 0], bin_[bin_ >= 0]
     if not len(sites):
