@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pointveil.demo.city import city as built_in_city
 from pointveil.demo.people import people
 from pointveil.errors import InputError
+from pointveil.evaluation.edge_distance import road_distances
 from pointveil.experiments.plan import City
 from pointveil.geography import World
 from pointveil.geography.network import Network
@@ -43,6 +44,11 @@ class Loaded:
     world: World
     points: pa.Table
     real: NDArray[np.float64]
+
+    @cached_property
+    def real_road_distance(self) -> float:
+        """The mean distance of the real points to the nearest road, worked out once for all runs."""
+        return float(road_distances(self.world, self.real).mean())
 
 
 def find_data(given: Path | None) -> Path | None:

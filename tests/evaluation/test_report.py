@@ -1,0 +1,177 @@
+"""The owner's report: one file, all numbers, nothing from elsewhere."""
+
+import base64
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from pointveil.evaluation import BANNER, MEASURES, Evaluation, evaluate
+from pointveil.evaluation.inputs import Pair
+from pointveil.evaluation.map_data import encode_map, encode_points
+from pointveil.evaluation.readings import cards, lines
+from pointveil.evaluation.report import glance, report_page, write_report
+from pointveil.geography import World
+
+XY = NDArray[np.float64]
+
+
+def data_of(page: str) -> dict[str, Any]:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, flags=re.DOTALL)
+    assert found
+    content: dict[str, Any] = json.loads(found[1])
+    return content
+
+
+def pair_of(real: XY, synthetic: XY, world: World, name: str = "synthetic.csv") -> Pair:
+    return Pair(real, synthetic, world, ("real.csv", name), None)
+
+
+@pytest.fixture(scope="module")
+def pair(world: World, people: XY) -> Pair:
+    xy = world.projection.to_metres(people)
+    return pair_of(xy, xy[world.on_land(xy)] + 3.0, world)
+
+
+@pytest.fixture(scope="module")
+def result(pair: Pair) -> Evaluation:
+    return pair.evaluate()
+
+
+def test_the_page_carries_the_banner_and_every_measure(pair: Pair, result: Evaluation) -> None:
+    page = report_page(pair, result)
+
+    assert f'role="note">{BANNER}</div>' in page
+    shown = {row["name"] for row in data_of(page)["table"]}
+    assert all(any(name == stem or name.startswith(f"{stem}_") for stem in shown) for name in MEASURES)
+
+
+def test_the_page_names_nothing_outside_itself(pair: Pair, result: Evaluation) -> None:
+    page = report_page(pair, result)
+
+    assert "http://www.w3.org/2000/svg" in page  # a name, never fetched
+    assert not re.findall(r"https?://(?!www\.w3\.org/2000/svg)", page)
+    assert not re.findall(r'(?:src|href)="(?!data:)', page)
+    assert "default-src 'none'" in page
+
+
+def test_a_name_with_markup_stays_a_name(pair: Pair, result: Evaluation) -> None:
+    evil = "</script><script>alert(1)</script>.csv"
+
+    page = report_page(pair_of(pair.real, pair.synthetic, pair.world, evil), result)
+
+    assert "<script>alert" not in page
+    assert data_of(page)["names"][1] == evil
+
+
+def test_points_come_back_from_the_page_within_a_step(world: World, people: XY) -> None:
+    xy = world.projection.to_metres(people)
+    xy = xy[world.on_land(xy)]
+
+    coded = encode_points(xy, world)
+
+    steps = np.frombuffer(base64.b64decode(coded["data"]), dtype="<u2").reshape(-1, 2)
+    metres = steps * encode_map(world)["metres"] / 65535
+    assert np.abs(metres - xy).max() <= encode_map(world)["metres"] / 65535
+    assert coded["count"] == coded["shown"] == len(xy)
+
+
+def test_of_very_many_points_an_even_part_is_shown(plain_world: World) -> None:
+    xy = np.random.default_rng(1).uniform(0, 800, (300_000, 2))
+
+    coded = encode_points(xy, plain_world)
+
+    assert coded["count"] == 300_000
+    assert coded["shown"] == 250_000
+    assert len(base64.b64decode(coded["data"])) == 4 * 250_000
+
+
+def test_streets_and_water_are_drawn(world: World) -> None:
+    drawn = encode_map(world)
+
+    lengths = np.frombuffer(base64.b64decode(drawn["streets"]["lengths"]), dtype="<u4")
+    assert lengths.tolist() == [2, 2]
+    assert np.frombuffer(base64.b64decode(drawn["water"]["lengths"]), dtype="<u4").tolist() == [5]
+
+
+def test_a_world_without_roads_and_water_has_a_map_too(plain_world: World) -> None:
+    drawn = encode_map(plain_world)
+
+    assert drawn["streets"] == {"lengths": "", "corners": ""}
+    assert drawn["water"] == {"lengths": "", "corners": ""}
+
+
+def test_without_roads_the_page_says_why_medd_is_missing(plain_world: World, people: XY) -> None:
+    xy = plain_world.projection.to_metres(people)
+    pair = pair_of(xy, xy, plain_world)
+
+    content = data_of(report_page(pair, pair.evaluate()))
+
+    assert content["offsets"] is None
+    assert any(row["name"] == "medd" and "needs roads" in row["reading"] for row in content["table"])
+    assert any(card["answer"] == "not measured" for card in content["cards"])
+
+
+@pytest.mark.parametrize("count", [0, 1])
+def test_a_page_is_made_of_no_point_and_of_one(world: World, people: XY, count: int) -> None:
+    xy = world.projection.to_metres(people)
+    pair = pair_of(xy, xy[:count], world)
+    result = pair.evaluate()
+
+    content = data_of(report_page(pair, result))
+
+    assert content["layers"]["synthetic"]["shown"] == count
+    assert bool(pair.warnings(result)) == (count == 0)
+
+
+def test_points_elsewhere_are_not_drawn_and_give_a_warning(world: World, people: XY) -> None:
+    xy = world.projection.to_metres(people)
+    pair = pair_of(xy, xy + 1e6, world)
+    result = pair.evaluate()
+
+    content = data_of(report_page(pair, result))
+
+    assert content["layers"]["synthetic"] | {"data": ""} == {"data": "", "count": 2000, "shown": 0, "inside": 0}
+    assert "right CRS" in content["warnings"][0]
+    assert content["cards"][0]["answer"].startswith("0%")
+
+
+def test_a_perfect_copy_is_good_everywhere_but_is_called_a_copy(world: World, people: XY) -> None:
+    xy = world.projection.to_metres(people)
+    xy = xy[world.on_land(xy)]
+    pair = pair_of(xy, xy, world)
+
+    levels = {card.question: card.level for card in glance(pair, pair.evaluate())}
+
+    assert levels.pop("Were real points copied?") == "poor"
+    assert set(levels.values()) == {"good"}
+
+
+def test_the_first_card_reads_cell_error_as_a_share_of_people() -> None:
+    result = Evaluation({"nce_shifted_100": 0.5}, {"medd": "MEDD needs roads in the world"})
+
+    first = cards(result, typical_range=0.0, road_means=None)[0]
+
+    assert first.answer == "75% in the right 100 m square"
+    assert first.level == "fair"
+
+
+def test_sizes_of_one_measure_share_a_line(world: World, people: XY) -> None:
+    xy = world.projection.to_metres(people)
+    result = evaluate(xy, xy, world, measures=["nce_25", "nce_100", "medd", "nce_shifted_50"])
+
+    found = {line.name: line.values for line in lines(result)}
+
+    assert list(found) == ["nce_shifted", "nce", "medd"]
+    assert [size for size, _ in found["nce"]] == ["25 m", "100 m"]
+
+
+def test_the_report_appears_whole_or_not_at_all(pair: Pair, result: Evaluation, tmp_path: Path) -> None:
+    write_report(tmp_path / "report.html", pair, result)
+
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+    assert (tmp_path / "report.html").read_text().rstrip().endswith("</html>")
