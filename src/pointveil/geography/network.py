@@ -6,7 +6,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import shapely
 from numpy.typing import NDArray
 
 from pointveil.geography.candidates import CandidateGrid
@@ -89,14 +88,14 @@ class Network:
         Points that are no numbers have edge -1.
         """
         xy = np.asarray(xy, dtype=np.float64)
-        segment, offset = self._nearest_segments(xy)
+        segment, offset = self.candidates.nearest(xy)
         foot, along, side = self.segments.feet(xy, segment)
         edge = np.where(segment < 0, -1, self.segments.edge[segment])
         return Nearest(edge, foot, along, offset, side)
 
     def distances(self, xy: Floats) -> Floats:
         """Return the distance of each point to its nearest edge, in metres."""
-        return self._nearest_segments(np.asarray(xy, dtype=np.float64))[1]
+        return self.candidates.nearest(np.asarray(xy, dtype=np.float64))[1]
 
     def describe(self) -> dict[str, Any]:
         """Return public facts about the network, ready for JSON."""
@@ -109,29 +108,6 @@ class Network:
             "class_km": {name: round(float(length) / 1000, 3) for name, length in zip(classes, lengths, strict=True)},
             "cleaning": dict(self.edges.cleaning),
         }
-
-    def _nearest_segments(self, xy: Floats) -> tuple[Ints, Floats]:
-        segment, offset = self.candidates.nearest(xy)
-        outside = np.flatnonzero((segment < 0) & np.isfinite(xy).all(axis=1))
-        if len(outside):
-            segment[outside], offset[outside] = self._nearest_anywhere(xy[outside])
-        return segment, offset
-
-    def _nearest_anywhere(self, xy: Floats) -> tuple[Ints, Floats]:
-        """Search outside the grid, where points are few: by a tree, then by the same sums as within."""
-        near, edge = shapely.STRtree(self.edges.lines).query_nearest(shapely.points(xy), all_matches=True)
-        first = self.segments.first
-        pieces = np.diff(np.append(first, len(self.segments)))[edge]
-        segment = np.repeat(first[edge], pieces) + _count_up(pieces)
-        near = np.repeat(near, pieces)
-        squared = self.segments.squared_distances(xy[near, 0], xy[near, 1], segment)
-        best = np.lexsort((segment, squared, near))[np.searchsorted(near, np.arange(len(xy)))]
-        return segment[best], np.sqrt(squared[best])
-
-
-def _count_up(counts: Ints) -> Ints:
-    """Return 0, 1, … for each count in turn."""
-    return np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
 _NETWORKS: WeakKeyDictionary[World, Network] = WeakKeyDictionary()

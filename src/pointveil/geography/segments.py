@@ -135,7 +135,7 @@ class Segments:
             The feet; metres along the edge; and 1 for points on the left, -1 on the right, 0 on the line itself.
         """
         start, end = self.start[segment], self.end[segment]
-        step, away = end - start, xy - start
+        step, away = end - start, np.where(np.isfinite(xy), xy - start, 0.0)
         part = np.clip((away * step).sum(axis=1) * self.table[4][segment], 0.0, 1.0)
         foot = np.where((part >= 1)[:, None], end, start + step * part[:, None])
         along = self.before[segment] + part * self.lengths[segment]
