@@ -12,6 +12,8 @@ from pointveil.vault import Respondent
 
 Floats = NDArray[np.float64]
 
+TRIES = 20
+
 
 @dataclass(frozen=True)
 class Density:
@@ -34,7 +36,7 @@ class Density:
 
     def draw(
         self,
-        world: World,  # noqa: ARG002 - the places are all on land
+        world: World,
         counted: PlaceMasses,
         answers: None,  # noqa: ARG002 - there are none
         count: int,
@@ -48,4 +50,11 @@ class Density:
         part = rng.random(count) if self.spacing == "independent" else (np.arange(count) + rng.random(count)) / count
         entry = np.searchsorted(running, part * running[-1], side="right")
         rng.shuffle(entry)
-        return counted.raster.pick(np.minimum(entry, np.flatnonzero(mass)[-1]), rng)
+        entry = np.minimum(entry, np.flatnonzero(mass)[-1])
+        xy = counted.raster.pick(entry, rng)
+        wet = np.flatnonzero(~world.on_land(xy))
+        for _ in range(TRIES):
+            # The edge of the water cuts through pixels: try again in the same place.
+            xy[wet] = counted.raster.pick(entry[wet], rng)
+            wet = wet[~world.on_land(xy[wet])]
+        return xy

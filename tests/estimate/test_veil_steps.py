@@ -1,0 +1,157 @@
+"""Each step from noisy counts to expected people, with a number worked by hand."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from pointveil.estimate.context import neighbour_ratios, own_weight, regress
+from pointveil.estimate.denoising import denoise
+from pointveil.estimate.posterior import Estimates, posterior
+from pointveil.estimate.road_law import Pieces, fit_factors, grouped, learn_road_law, shrink
+from pointveil.estimate.totals import fuse_blocks, match_totals
+from pointveil.geography import Leaves, World, leaves_from_levels, raster_of
+from pointveil.partition.veil import scaled_to, shared_rounding, significant
+from pointveil.vault import NoisyCounts
+
+
+def counts(values: object, epsilon: object = 1) -> NoisyCounts:
+    return NoisyCounts(np.asarray(values, dtype=np.int64), "count", Fraction(str(epsilon)))
+
+
+@pytest.fixture(scope="module")
+def blocks() -> Leaves:
+    """Leaves of one cell on a square of 64 by 64 cells, all land."""
+    world = World.make((0.0, 0.0, 1024.0, 1024.0), crs="EPSG:32632")
+    raster = raster_of(world, 16.0, 8)
+    return leaves_from_levels(raster, np.zeros(raster.shape, dtype=np.int8))
+
+
+def test_the_posterior_of_many_zeros_is_zero() -> None:
+    rng = np.random.default_rng(1)
+    noise = rng.geometric(1 - np.exp(-1), 5000) - rng.geometric(1 - np.exp(-1), 5000)
+
+    estimates = posterior(noise.astype(np.int64), 1.0)
+
+    assert estimates.mean.mean() == pytest.approx(0, abs=0.05)
+    assert estimates.median.max() < 3
+
+
+def test_the_posterior_of_counts_far_above_the_noise_is_the_counts() -> None:
+    noisy = np.repeat(np.array([10, 200, 5000]), 50)
+
+    estimates = posterior(noisy, 5.0)
+
+    assert np.abs(estimates.median - noisy).max() < 0.6
+
+
+def test_the_posterior_knows_two_kinds_apart() -> None:
+    """Half are empty and half have 20 people: a noisy 4 is an empty one, a noisy 16 a full one."""
+    rng = np.random.default_rng(2)
+    truth = np.repeat([0, 20], 2000)
+    noisy = truth + rng.geometric(1 - np.exp(-0.5), 4000) - rng.geometric(1 - np.exp(-0.5), 4000)
+
+    estimates = posterior(noisy.astype(np.int64), 0.5)
+
+    assert estimates.mean[noisy == 4].mean() < 1.5
+    assert estimates.mean[noisy == 16].mean() > 18
+
+
+def test_a_leafs_own_count_does_not_enter_its_neighbourhood(blocks: Leaves) -> None:
+    prior = np.ones(len(blocks))
+    noisy = np.zeros(len(blocks))
+    noisy[1000] = 500.0
+
+    ratios = neighbour_ratios(noisy, prior, blocks)
+
+    assert ratios[1000] == pytest.approx(0, abs=0.01 * 500 / len(blocks) * 50)
+    assert ratios.max() > 1
+
+
+def test_the_middle_weight_of_a_wide_filter_is_that_of_the_normal_law() -> None:
+    assert own_weight(4.0) == pytest.approx(1 / (2 * np.pi * 16), rel=0.02)
+
+
+def test_regression_finds_the_feature_that_counts_follow() -> None:
+    rng = np.random.default_rng(3)
+    feature = rng.uniform(1, 10, (2000, 1))
+
+    fit = regress(2 * feature[:, 0] + rng.normal(0, 1, 2000), np.column_stack([feature, np.ones(2000)]), 1.0)
+
+    assert fit == pytest.approx(2 * feature[:, 0], abs=0.3)
+
+
+def test_denoising_brings_counts_nearer_to_the_truth(blocks: Leaves) -> None:
+    rng = np.random.default_rng(4)
+    hill = np.exp(-((blocks.column - 20) ** 2 + (blocks.row - 40) ** 2) / 200.0)
+    truth = rng.poisson(8 * hill)
+    noisy = truth + rng.geometric(1 - np.exp(-0.5), len(truth)) - rng.geometric(1 - np.exp(-0.5), len(truth))
+
+    estimates = denoise(counts(noisy, "0.5"), scaled_to(np.ones(len(truth)), truth.sum()), blocks)
+
+    assert np.abs(estimates.median - truth).sum() < 0.5 * np.abs(np.maximum(noisy, 0) - truth).sum()
+
+
+def test_leaves_share_their_blocks_gap_by_how_unsure_they_are(blocks: Leaves) -> None:
+    """Four leaves of 10 in a block counted at 60: doubts 1 and 3 take the gap of 20 in that proportion."""
+    coarse = leaves_from_levels(blocks.raster, np.full(blocks.raster.shape, 1, dtype=np.int8))
+    size = len(blocks)
+    mean = np.full(size, 10.0)
+    variance = np.where(blocks.column % 2 == 0, 1.0, 3.0)
+    block_counts = counts(np.full(len(coarse), 60), 100)  # hardly any noise
+
+    fused = fuse_blocks(Estimates(mean, mean, variance), coarse, block_counts, blocks, 1)
+
+    assert fused[blocks.column % 2 == 0] == pytest.approx(10 + 20 / 8)
+    assert fused[blocks.column % 2 == 1] == pytest.approx(10 + 60 / 8)
+
+
+def test_totals_are_matched_where_they_are_clear_and_left_alone_where_not(blocks: Leaves) -> None:
+    west = blocks.column < 32
+    noisy = counts(np.where(west, 9, 0))
+    estimates = np.where(west, 6.0, 0.01)
+
+    matched = match_totals(estimates, blocks, noisy, blocks, noisy, 5)
+
+    assert matched[west] == pytest.approx(9.0)
+    assert matched[~west] == pytest.approx(0.01)
+
+
+def test_shrinking_takes_a_gap_that_noise_explains_and_keeps_one_that_it_does_not() -> None:
+    prior = np.full(50, 100.0)
+    rng = np.random.default_rng(5)
+
+    assert np.abs(shrink(prior + rng.normal(0, 2, 50), prior, 4.0) - prior).max() < 2
+    assert shrink(prior * 2, prior, 4.0) == pytest.approx(prior * 2, rel=0.01)
+
+
+def test_the_road_law_reproduces_the_histogram() -> None:
+    """One region, two bins of equal area, 30 people near and 10 far: the far factor is a third."""
+    pieces = Pieces(np.array([0, 0]), np.array([0, 1]), np.array([50.0, 50.0]))
+
+    factor = fit_factors(pieces, np.array([40.0]), np.array([30.0, 10.0]))
+
+    assert factor == pytest.approx([1, 1 / 3])
+
+
+def test_the_law_is_learned_from_a_noisy_histogram() -> None:
+    pieces = grouped(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), 2, np.array([1.0, 3.0, 2.0, 2.0]))
+
+    law = learn_road_law(pieces, np.array([400.0, 400.0]), counts([700, 100]))
+
+    assert law.people.sum() == pytest.approx(800)
+    assert law.factor[0] == 1
+    assert law.factor[1] < 0.2
+
+
+def test_rounding_is_believed_only_where_the_counts_are_clear() -> None:
+    steps = (100_000, 10_000, 1000)
+
+    assert shared_rounding(counts([0, 3, 960, 40], "0.1"), steps) == 1000
+    assert shared_rounding(counts([0, 3, 40, 960], "0.1"), steps) is None
+    assert shared_rounding(counts([0, 3, 96, 4], "0.01"), steps) is None
+    assert shared_rounding(counts([-5, -3, -9, -4], "0.1"), steps) is None
+
+
+def test_significant_digits() -> None:
+    assert significant(np.array([0.0, 1234.5, 0.0012345, -98.76])).tolist() == [0.0, 1230.0, 0.00123, -98.8]

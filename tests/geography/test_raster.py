@@ -1,0 +1,117 @@
+"""The public raster: cells with land, their distance to roads, and even random places in them."""
+
+import numpy as np
+import pytest
+import shapely
+
+from pointveil.geography import Network, Precision, World, leaves_from_levels, peopled_area, raster_of, split_levels
+from pointveil.geography.hilbert import hilbert_index
+from pointveil.geography.raster import DISTANCES
+
+
+def test_the_hilbert_curve_visits_every_cell_and_steps_to_a_neighbour() -> None:
+    column, row = (axis.ravel() for axis in np.indices((16, 16)))
+
+    order = np.argsort(hilbert_index(column, row, 4))
+
+    steps = np.abs(np.diff(column[order])) + np.abs(np.diff(row[order]))
+    assert (steps == 1).all()
+
+
+def test_bins_tell_the_distance_to_the_nearest_road(world: World) -> None:
+    raster = raster_of(world, 16.0, 8)
+    rng = np.random.default_rng(1)
+    xy = rng.uniform((0, 0), world.bounds[2:], (5000, 2))
+    xy = xy[world.on_land(xy)]
+
+    bin_ = raster.bin_of(xy)
+
+    distance = Network.of(world).nearest(xy).offset
+    known = (bin_ >= 0) & (distance < 90)
+    reach = raster.side / raster.per_side  # a pixel's middle is nearer than this to any point in it
+    ends = np.append(DISTANCES[1:], np.inf)
+    assert known.mean() > 0.2
+    assert (distance[known] >= DISTANCES[bin_[known]] - reach).all()
+    assert (distance[known] <= ends[bin_[known]] + reach).all()
+
+
+def test_the_areas_of_all_places_add_up_to_the_land(world: World) -> None:
+    raster = raster_of(world, 16.0, 8)
+
+    area = raster.entry_area.sum() * (raster.side / raster.per_side) ** 2
+
+    assert area == pytest.approx(world.land_area, rel=0.01)
+
+
+def test_places_are_picked_in_their_cell_and_bin(world: World) -> None:
+    raster = raster_of(world, 16.0, 8)
+    entry = np.random.default_rng(1).integers(len(raster.entry_cell), size=3000)
+
+    xy = raster.pick(entry, np.random.default_rng(2))
+
+    column, row = raster.cell_of(xy)
+    assert (raster.index[column, row] == raster.entry_cell[entry]).all()
+    assert (raster.bin_of(xy) == raster.entry_bin[entry]).all()
+
+
+def test_rounded_coordinates_are_recognised_and_kept() -> None:
+    world = World.make((10.0, 50.0, 10.02, 50.012))
+    precision = Precision(world.projection)
+    rng = np.random.default_rng(1)
+    for decimals, cell in ((2, 0), (3, 1), (4, 2), (6, 3)):
+        coordinates = np.round(rng.uniform((10.0, 50.0), (10.02, 50.012), (200, 2)), decimals)
+        coordinates[:, 0] = (
+            np.round(coordinates[:, 0] + 10.0**-decimals, decimals) if decimals < 3 else coordinates[:, 0]
+        )
+        located = precision.locate(world.projection.to_metres(coordinates))
+        assert np.median(located) == cell
+
+    raster = raster_of(world, 16.0, 8, rounded_to=1000)
+    picked = world.projection.from_metres(raster.pick(np.arange(len(raster.entry_cell)), rng))
+
+    assert np.allclose(np.round(picked, 4), picked, atol=1e-10)
+
+
+def test_the_raster_is_made_once_for_a_world(world: World) -> None:
+    assert raster_of(world, 16.0, 8) is raster_of(world, 16.0, 8)
+
+
+def test_the_peopled_area_is_the_land_near_roads(world: World, plain_world: World) -> None:
+    assert peopled_area(plain_world) == pytest.approx(plain_world.land_area)
+    assert 0.2 * world.land_area < peopled_area(world) < 0.6 * world.land_area
+
+
+def test_every_point_is_in_exactly_one_leaf_and_leaves_tile_the_land(world: World) -> None:
+    raster = raster_of(world, 16.0, 8)
+    mass = np.random.default_rng(1).gamma(0.1, size=raster.shape)
+    mass[:, 40:] = 0
+
+    leaves = leaves_from_levels(raster, split_levels(mass, 0.8, slope=0.5, reference=2, top=3))
+
+    assert set(np.unique(leaves.level)) == {0, 1, 2, 3}
+    assert (np.bincount(leaves.leaf_of) <= leaves.cells).all()
+    middles = np.column_stack([leaves.column + 0.5, leaves.row + 0.5]) * raster.side
+    assert (leaves.locate(middles) == np.arange(len(leaves))).all()
+    inside = (np.column_stack([raster.column, raster.row]) + 0.5) * raster.side
+    assert (leaves.locate(inside) == leaves.leaf_of).all()
+
+
+def test_a_square_is_cut_while_it_holds_more_than_twice_the_target() -> None:
+    mass = np.zeros((8, 8))
+    mass[0, 0] = 2.1
+
+    level = split_levels(mass, 1.0, slope=0.0, reference=2, top=3)
+
+    assert level[0, 0] == 0
+    assert level[1, 1] == 0
+    assert level[2, 2] == 1
+    assert level[7, 7] == 2
+
+
+def test_a_world_of_slivers_still_has_places() -> None:
+    islet = shapely.box(10.0100001, 50.0050001, 10.0100301, 50.0050201)
+    world = World.make((10.0, 50.0, 10.02, 50.012), land=islet)
+
+    raster = raster_of(world, 64.0, 8)
+
+    assert world.on_land(raster.pick(np.zeros(50, dtype=np.int64), np.random.default_rng(1))).mean() > 0.2
