@@ -92,7 +92,7 @@ def test_every_point_is_in_exactly_one_leaf_and_leaves_tile_the_land(world: Worl
     assert (np.bincount(leaves.leaf_of) <= leaves.cells).all()
     middles = np.column_stack([leaves.column + 0.5, leaves.row + 0.5]) * raster.side
     assert (leaves.locate(middles) == np.arange(len(leaves))).all()
-    inside = (np.column_stack([raster.column, raster.row]) + 0.5) * raster.side
+    inside = np.asarray((np.column_stack([raster.column, raster.row]) + 0.5) * raster.side, dtype=np.float64)
     assert (leaves.locate(inside) == leaves.leaf_of).all()
 
 
