@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pointveil.placement import KernelDensity as KernelDensity
     from pointveil.placement import Uniform as Uniform
     from pointveil.placement import WeightedUniform as WeightedUniform
-    from pointveil.survey import Survey as Survey
+    from pointveil.surveys import Survey as Survey
     from pointveil.synthesis import draw as draw
     from pointveil.synthesis import survey as survey
     from pointveil.synthesis import synthesize as synthesize
@@ -34,7 +34,7 @@ _HOMES = {
     "KernelDensity": "placement",
     "Uniform": "placement",
     "WeightedUniform": "placement",
-    "Survey": "survey",
+    "Survey": "surveys",
     "draw": "synthesis",
     "survey": "synthesis",
     "synthesize": "synthesis",

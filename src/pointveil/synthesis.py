@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pointveil.errors import BudgetError, InputError
 from pointveil.geography import World
 from pointveil.methods import DEFAULT_METHOD, Method, find_method
-from pointveil.survey import Recorder, Survey
+from pointveil.surveys import Recorder, Survey
 from pointveil.synthetic import SyntheticPoints, snap, steps_per_unit
 from pointveil.vault import MethodUsed, Statement, Vault
 

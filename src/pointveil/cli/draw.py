@@ -27,7 +27,7 @@ def draw(
     pointveil draw porto.survey synthetic.geojson --seed 7
     """
     from pointveil.cli.release import check_points_output
-    from pointveil.survey import Survey
+    from pointveil.surveys import Survey
     from pointveil.synthesis import draw as draw_points
 
     check_points_output(output, survey)

@@ -11,7 +11,7 @@ from pointveil.errors import InputError
 if TYPE_CHECKING:
     from pointveil.geography import World
     from pointveil.methods import Method
-    from pointveil.survey import Survey
+    from pointveil.surveys import Survey
     from pointveil.vault import Ledger
 
 
@@ -132,7 +132,7 @@ def _purpose(asked: Request, method: "Method", world: "World") -> dict[str, str]
 
 
 def _again(finished: Any, ledger: "Ledger") -> Answered:
-    from pointveil.survey import Survey
+    from pointveil.surveys import Survey
 
     tell("This request was answered before: here is the same release again, at no further cost.")
     return Answered(Survey.from_bytes(finished.survey), ledger, None, finished.seed)
