@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 import pointveil as pv
 from pointveil.errors import BudgetError, InputError
 from pointveil.geography import World
-from pointveil.survey import Survey
+from pointveil.surveys import Survey
 from pointveil.synthesis import draw, survey, synthesize, to_lattice
 from pointveil.testing import ScriptedVault
 from pointveil.vault import Vault

@@ -14,7 +14,7 @@ from pointveil.geography import World
 from pointveil.methods import METHODS, Method
 from pointveil.partition import adaptive_grid
 from pointveil.placement import kernel_density
-from pointveil.survey import Survey
+from pointveil.surveys import Survey
 from pointveil.synthesis import draw, survey, synthesize
 from pointveil.synthetic import SyntheticPoints
 from pointveil.testing import ScriptedVault
