@@ -1,0 +1,86 @@
+"""pointveil world: roads and places."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import shapely
+from typer.testing import CliRunner
+
+from pointveil.cli import app
+from pointveil.errors import InputError
+from pointveil.geography import World
+
+BOUNDS = "10.0,50.0,10.02,50.012"
+
+
+@pytest.fixture
+def roads_file(tmp_path: Path) -> Path:
+    street = shapely.LineString([(10.0, 50.003), (10.02, 50.003)])
+    feature = {
+        "type": "Feature",
+        "properties": {"highway": "primary"},
+        "geometry": json.loads(shapely.to_geojson(street)),
+    }
+    path = tmp_path / "roads.geojson"
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": [feature, feature]}), encoding="utf-8")
+    return path
+
+
+def run(*arguments: object) -> Any:
+    return CliRunner().invoke(app, ["world", *map(str, arguments)])
+
+
+def test_it_tells_what_became_of_the_roads(roads_file: Path, tmp_path: Path) -> None:
+    result = run(tmp_path / "town.gpkg", f"--bounds={BOUNDS}", "--roads", roads_file, "--json")
+
+    network = json.loads(result.stdout)["network"]
+    assert network["edges"] == 1
+    assert network["class_km"] == {"primary": pytest.approx(1.434, abs=0.01)}
+    assert network["cleaning"]["merged_or_without_length"] == 1
+
+
+def test_without_roads_it_tells_of_none(tmp_path: Path) -> None:
+    result = run(tmp_path / "town.gpkg", f"--bounds={BOUNDS}", "--json")
+
+    assert "network" not in json.loads(result.stdout)
+
+
+def test_roads_that_are_all_in_water_write_no_world(roads_file: Path, tmp_path: Path) -> None:
+    water = tmp_path / "water.geojson"
+    water.write_text(shapely.to_geojson(shapely.box(9, 50.002, 11, 50.004)), encoding="utf-8")
+
+    result = run(tmp_path / "town.gpkg", f"--bounds={BOUNDS}", "--roads", roads_file, "--water", water)
+
+    assert isinstance(result.exception, InputError)
+    assert not (tmp_path / "town.gpkg").exists()
+
+
+def test_a_place_is_fetched_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def from_place(place: str) -> World:
+        asked.append(place)
+        return World.make(
+            (10.0, 50.0, 10.02, 50.012), roads=np.array([shapely.LineString([(10, 50.01), (10.02, 50.01)])])
+        )
+
+    monkeypatch.setattr(World, "from_place", from_place)
+
+    result = run(tmp_path / "town.gpkg", "--place", "Porto, Portugal", "--json")
+
+    assert asked == ["Porto, Portugal"]
+    assert json.loads(result.stdout)["network"]["edges"] == 1
+    assert World.read(tmp_path / "town.gpkg").roads is not None
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--place", "Porto", f"--bounds={BOUNDS}"], ["--place", "Porto", "--crs", "EPSG:3857"], []],
+)
+def test_a_place_and_a_boundary_exclude_each_other(options: list[str], tmp_path: Path) -> None:
+    result = run(tmp_path / "town.gpkg", *options)
+
+    assert isinstance(result.exception, InputError)
