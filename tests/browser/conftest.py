@@ -1,0 +1,51 @@
+"""A real browser, where there is one."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pointveil.demo import city, write_people
+from pointveil.evaluation.inputs import read_both
+from pointveil.evaluation.release_report import write_release_report
+from pointveil.evaluation.report import write_report
+from pointveil.synthesis import synthesize
+from pointveil.vault import Vault
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-background-networking")
+
+
+def find_browser() -> str | None:
+    given = os.environ.get("POINTVEIL_CHROMIUM")
+    return given or next((path for path in map(shutil.which, NAMES) if path), None)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """Chromium through Playwright."""
+    path = find_browser()
+    if path is None:
+        pytest.skip("needs Chromium on this machine (such as Debian's package chromium)")
+    sync = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+    with sync.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=list(OPTIONS))
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The report and the release report on the built-in city."""
+    folder = tmp_path_factory.mktemp("reports")
+    world = city()
+    write_people(folder / "people.parquet", world)
+    release = synthesize(Vault.open(folder / "people.parquet", world, epsilon=1), "agrid-wud", seed=1)
+    release.write(folder / "synthetic.parquet")
+    pair = read_both(folder / "people.parquet", folder / "synthetic.parquet", world)
+    write_report(folder / "report.html", pair, pair.evaluate())
+    write_release_report(folder / "release.html", pair.synthetic, pair.world, pair.statement)
+    return {name: folder / f"{name}.html" for name in ("report", "release")}
