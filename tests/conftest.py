@@ -60,8 +60,9 @@ def world_file(world: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def own_ledger(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """No test may touch the ledger of whoever runs it."""
+    """No test may touch the ledger or the cache of whoever runs it."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data-home"))
+    monkeypatch.setenv("POINTVEIL_CACHE", str(tmp_path / "cache"))
 
 
 @pytest.fixture(scope="session")

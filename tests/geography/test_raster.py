@@ -1,5 +1,7 @@
 """The public raster: cells with land, their distance to roads, and even random places in them."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import shapely
@@ -115,3 +117,21 @@ def test_a_world_of_slivers_still_has_places() -> None:
     raster = raster_of(world, 64.0, 8)
 
     assert world.on_land(raster.pick(np.zeros(50, dtype=np.int64), np.random.default_rng(1))).mean() > 0.2
+
+
+def test_a_raster_is_kept_on_disk_and_read_back_the_same(tmp_path: Path) -> None:
+    """Two worlds with the same content share the file; a broken file is made anew."""
+    bounds = (10.0, 50.0, 10.01, 50.006)
+    road = np.array([shapely.LineString([(10.0, 50.003), (10.01, 50.003)])])
+    first = raster_of(World.make(bounds, roads=road), 16.0, 8)
+    (kept,) = (tmp_path / "cache").glob("raster-*.npz")
+
+    again = raster_of(World.make(bounds, roads=road), 16.0, 8)
+    kept.write_bytes(b"broken")
+    anew = raster_of(World.make(bounds, roads=road), 16.0, 8)
+
+    for other in (again, anew):
+        assert other is not first
+        assert other.shape == first.shape
+        for name in ("column", "row", "patch", "pixels", "index", "entry_cell", "entry_bin", "entry_area"):
+            assert np.array_equal(getattr(other, name), getattr(first, name)), name

@@ -77,5 +77,5 @@ def _spread(values: Floats, leaves: Leaves) -> Floats:
     return np.where(leaves.leaf_at >= 0, (values / leaves.cells)[leaves.leaf_at], 0.0)
 
 
-def _blurred(field: NDArray[np.generic], width: float) -> Floats:
+def _blurred(field: Floats, width: float) -> Floats:
     return np.asarray(gaussian_filter(field, width, mode="constant", truncate=TRUNCATE), dtype=np.float64)

@@ -32,7 +32,7 @@ class Pieces(NamedTuple):
 
 def grouped(region: Ints, bin_: Ints, bins: int, area: Floats) -> Pieces:
     """Return the areas summed over equal pairs of region and bin."""
-    sums = np.bincount(region.astype(np.int64) * bins + bin_, area)
+    sums = np.bincount(region.astype(np.int64) * bins + bin_, area).astype(np.float64)
     pair = np.flatnonzero(sums)
     return Pieces(pair // bins, pair % bins, sums[pair])
 
@@ -43,7 +43,7 @@ def learn_road_law(pieces: Pieces, counts: Floats, distances: NoisyCounts) -> Ro
     The histogram is first pulled towards what the counts alone would give, by as much as its noise explains the gap.
     """
     density = counts / np.maximum(np.bincount(pieces.region, pieces.area, minlength=len(counts)), 1e-12)
-    flat = np.bincount(pieces.bin, pieces.area * density[pieces.region], minlength=len(distances.values))
+    flat = np.bincount(pieces.bin, pieces.area * density[pieces.region], len(distances.values)).astype(np.float64)
     people = shrink(distances.values.astype(np.float64), flat, distances.variance)
     people = np.where(flat > 0, project_to_total(people, flat.sum()), 0.0)
     return RoadLaw(fit_factors(pieces, counts, people), people)

@@ -1,6 +1,7 @@
 """Leaves of a quadtree over the cells of a raster: large where little happens, small where much does."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,8 @@ from pointveil.geography.raster import Raster
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+
+Number = TypeVar("Number", np.int64, np.float64)
 
 UNITS = 1024
 MOST_UNITS = 1e6
@@ -48,7 +51,7 @@ class Leaves:
 
     def sum(self, cell_values: Floats) -> Floats:
         """Return the sum over each leaf's cells."""
-        return np.bincount(self.leaf_of, cell_values, minlength=len(self))
+        return np.bincount(self.leaf_of, cell_values, len(self)).astype(np.float64)
 
     @property
     def cells(self) -> Floats:
@@ -81,7 +84,7 @@ def leaves_from_levels(raster: Raster, level: NDArray[np.int8]) -> Leaves:
     )
 
 
-def split_levels(mass: Floats, target: float, *, slope: float, reference: int, top: int) -> NDArray[np.int8]:
+def split_levels(mass: Floats, target: float, *, slope: float, reference: float, top: int) -> NDArray[np.int8]:
     """Return the level of each cell: a square is cut in four while its mass exceeds twice the target.
 
     Sums are of whole units, so that the same masses give the same leaves on every machine.
@@ -105,7 +108,7 @@ def split_levels(mass: Floats, target: float, *, slope: float, reference: int, t
     return level
 
 
-def pooled(values: NDArray[np.generic], level: int) -> NDArray[np.generic]:
+def pooled(values: NDArray[Number], level: int) -> NDArray[Number]:
     """Return the sums over squares of 2**level by 2**level cells."""
     side = 1 << level
     columns, rows = values.shape

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pointveil.geography.clipping import sort_rectangles
 from pointveil.geography.hilbert import hilbert_index
 from pointveil.geography.network import Network
+from pointveil.geography.raster_cache import cache_file, read_cached, write_cached
 from pointveil.geography.road_distance import FAR, NEAR, cell_distances, pixel_distances
 from pointveil.geography.triangles import Triangulation
 from pointveil.geography.world import World
@@ -158,11 +159,23 @@ def raster_of(world: World, side: float, multiple: int, *, rounded_to: int | Non
     """
     known = _RASTERS.setdefault(world, {})
     if (side, multiple, None) not in known:
-        known[side, multiple, None] = _make(world, side, multiple)
+        known[side, multiple, None] = _kept(world, side, multiple)
     if (side, multiple, rounded_to) not in known:
         assert rounded_to is not None  # noqa: S101 - None was made above
         known[side, multiple, rounded_to] = _on_sites(known[side, multiple, None], world, rounded_to)
     return known[side, multiple, rounded_to]
+
+
+def _kept(world: World, side: float, multiple: int) -> Raster:
+    """Return the raster from the cache on disk, or make it and keep it there."""
+    path = cache_file(world.digest, side, multiple)
+    found = read_cached(path, Raster)
+    if isinstance(found, Raster):
+        return found
+    made = _make(world, side, multiple)
+    if made.sites is None:
+        write_cached(path, made)
+    return made
 
 
 def peopled_area(world: World) -> float:
@@ -175,13 +188,13 @@ def peopled_area(world: World) -> float:
 def _peopled_area(world: World) -> float:
     lines = _lines(world)
     width, height = _size(world)
-    side = max(AREA_CELL, np.sqrt(width * height / 4e7))
+    side = max(AREA_CELL, float(np.sqrt(width * height / 4e7)))
     shape = int(np.ceil(width / side)), int(np.ceil(height / side))
     near = cell_distances(lines, side, shape) <= NEAR
     if not near.any():
         return float(world.land_area)
     column, row = np.nonzero(near)
-    middle = (np.column_stack([column, row]) + 0.5) * side
+    middle = np.asarray((np.column_stack([column, row]) + 0.5) * side, dtype=np.float64)
     return max(float(world.on_land(middle).sum()), 1.0) * side * side
 
 

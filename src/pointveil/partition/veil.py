@@ -93,6 +93,8 @@ class Veil:
         How many people, times epsilon, a block should have on average.
     leaf_points
         The same for a leaf of the reference size.
+    leaf_side
+        The reference size, in metres; half a block if that is less.
     leaf_slope
         How much more a smaller leaf should have: as its side to the power of minus this.
     blur
@@ -100,7 +102,8 @@ class Veil:
     """
 
     block_points: float = 30.0
-    leaf_points: float = 2.5
+    leaf_points: float = 3.0
+    leaf_side: float = 64.0
     leaf_slope: float = 0.5
     blur: float = 1.0
     spends: ClassVar[tuple[str, ...]] = ("total", "shape", "offset", "count")
@@ -160,7 +163,7 @@ class Veil:
         for _ in range(1 if distances is None else 2):
             prior = np.bincount(pieces.region, pieces.area * factor[pieces.bin], len(blocks)).astype(np.float64)
             counts = denoise(of_blocks, scaled_to(prior, total), blocks).mean
-            counts = scaled_to(counts, total)
+            counts = scaled_to(counts if counts.any() else prior, total)
             if distances is not None:
                 factor = learn_road_law(pieces, counts, distances).factor
         counts, factor = significant(counts), significant(factor)
@@ -169,7 +172,8 @@ class Veil:
         expected = weight * (counts / np.maximum(blocks.sum(weight), 1e-12))[blocks.leaf_of]
         mass[raster.column, raster.row] = expected
         target = self.leaf_points / leaf_epsilon
-        level = split_levels(mass, target, slope=self.leaf_slope, reference=lattice.block - 1, top=lattice.top)
+        reference = min(lattice.block - 1, math.log2(self.leaf_side / lattice.side))
+        level = split_levels(mass, target, slope=self.leaf_slope, reference=reference, top=lattice.top)
         leaves = leaves_from_levels(raster, level)
         return Plan(leaves, leaves.sum(expected), factor)
 
