@@ -1,0 +1,182 @@
+"""pointveil evaluate: a table for people, JSON for machines, pages on demand, and clear words for bad input."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyproj
+import pytest
+from numpy.typing import NDArray
+
+from pointveil.cli import main
+from pointveil.evaluation import BANNER, MEASURES
+from pointveil.geography import World
+from pointveil.synthesis import synthesize
+from pointveil.vault import Vault
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.setenv("COLUMNS", "140")
+
+    def command(*arguments: object) -> tuple[int, str, str]:
+        capsys.readouterr()
+        try:
+            main(["evaluate", *(str(argument) for argument in arguments)])
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return command
+
+
+@pytest.fixture(scope="module")
+def release(people_file: Path, world: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("release") / "synthetic.parquet"
+    synthesize(Vault.open(people_file, world, epsilon=1), "ugrid-uni", seed=2).write(path)
+    return path
+
+
+def write(path: Path, lonlat: NDArray[np.float64]) -> Path:
+    pq.write_table(pa.table({"lon": lonlat[:, 0], "lat": lonlat[:, 1]}), path)
+    return path
+
+
+def test_the_table_begins_with_the_banner_and_names_every_measure(
+    run: Run, people_file: Path, release: Path, world_file: Path
+) -> None:
+    code, out, err = run(people_file, release, "--world", world_file)
+
+    assert code == 0, err
+    assert out.startswith(BANNER.upper())
+    assert "in the right 100 m square" in out
+    for name in ("nce_shifted", "medd", "range", "hotspots", "copied"):
+        assert name in out
+
+
+def test_json_is_for_machines(run: Run, people_file: Path, release: Path, world_file: Path) -> None:
+    code, out, _ = run(people_file, release, "--world", world_file, "--json")
+
+    content = json.loads(out)
+    assert code == 0
+    assert content["banner"] == BANNER
+    assert set(content["measures"]) | set(content["not_measured"]) == set(MEASURES)
+
+
+def test_both_pages_are_written_and_told_apart(
+    run: Run, people_file: Path, release: Path, world_file: Path, tmp_path: Path
+) -> None:
+    report, page = tmp_path / "report.html", tmp_path / "release.html"
+
+    code, _, err = run(
+        people_file, release, "--world", world_file, "--report", report, "--release-report", page, "--json"
+    )
+
+    assert code == 0, err
+    assert BANNER in report.read_text()
+    assert BANNER not in page.read_text()
+    assert '"real"' not in page.read_text().split('id="data">')[1].split("</script>")[0]
+
+
+def test_files_in_different_coordinate_systems_are_compared_in_the_worlds(
+    run: Run, people_file: Path, people: NDArray[np.float64], world_file: Path, tmp_path: Path
+) -> None:
+    east, north = pyproj.Transformer.from_crs(4326, 32632, always_xy=True).transform(*people.T)
+    copy = tmp_path / "copy.geojson"
+    features = [
+        {"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": [x, y]}}
+        for x, y in zip(east, north, strict=True)
+    ]
+    crs = {"type": "name", "properties": {"name": "urn:ogc:def:crs:EPSG::32632"}}
+    copy.write_text(json.dumps({"type": "FeatureCollection", "crs": crs, "features": features}))
+
+    code, out, err = run(people_file, copy, "--world", world_file, "--json")
+
+    assert code == 0, err
+    values = json.loads(out)["measures"]
+    # Those in the river are left out of the real ones only.
+    assert values["nce_100"]["value"] < 0.06
+    assert values["copied"]["value"] > 0.9
+
+
+def test_synthetic_points_elsewhere_give_a_warning_and_the_worst_numbers(
+    run: Run, people_file: Path, people: NDArray[np.float64], world_file: Path, tmp_path: Path
+) -> None:
+    elsewhere = write(tmp_path / "elsewhere.parquet", people + 5)
+
+    code, out, err = run(people_file, elsewhere, "--world", world_file, "--json")
+
+    assert code == 0
+    assert "no point of elsewhere.parquet is within the world" in err
+    assert json.loads(out)["measures"]["hotspots_256"]["value"] == 0
+
+
+def test_an_empty_synthetic_file_says_why_numbers_are_missing(
+    run: Run, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
+    empty = write(tmp_path / "empty.parquet", np.zeros((0, 2)))
+
+    code, out, err = run(people_file, empty, "--world", world_file, "--report", tmp_path / "report.html")
+
+    assert code == 0, err
+    assert "empty.parquet has no points" in err
+    assert "needs at least one synthetic point" in " ".join(out.split())
+    assert (tmp_path / "report.html").exists()
+
+
+def test_one_point_is_compared(
+    run: Run, people_file: Path, people: NDArray[np.float64], world_file: Path, tmp_path: Path
+) -> None:
+    one = write(tmp_path / "one.parquet", people[:1])
+
+    code, _, err = run(people_file, one, "--world", world_file, "--report", tmp_path / "report.html", "--json")
+
+    assert code == 0, err
+
+
+def test_without_roads_medd_says_why_it_is_not_there(
+    run: Run, people_file: Path, release: Path, plain_world: World, tmp_path: Path
+) -> None:
+    plain_world.write(tmp_path / "plain.gpkg")
+
+    code, out, _ = run(people_file, release, "--world", tmp_path / "plain.gpkg")
+
+    assert code == 0
+    assert "MEDD needs roads in the world" in " ".join(out.split())
+
+
+def test_real_points_of_another_place_are_refused(
+    run: Run, people: NDArray[np.float64], release: Path, world_file: Path, tmp_path: Path
+) -> None:
+    wrong = write(tmp_path / "wrong.parquet", people + 5)
+
+    code, _, err = run(wrong, release, "--world", world_file)
+
+    assert code == 2
+    assert "No point of wrong.parquet is on the land of this world" in err
+
+
+def test_a_report_never_replaces_the_private_file(run: Run, people_file: Path, release: Path, world_file: Path) -> None:
+    code, _, err = run(people_file, release, "--world", world_file, "--report", people_file)
+
+    assert code == 2
+    assert "is the private file itself" in err
+
+
+def test_no_page_for_a_release_without_a_statement(
+    run: Run, people_file: Path, people: NDArray[np.float64], world_file: Path, tmp_path: Path
+) -> None:
+    plain = write(tmp_path / "plain.parquet", people)
+
+    code, _, err = run(people_file, plain, "--world", world_file, "--release-report", tmp_path / "page.html")
+
+    assert code == 2
+    assert "no valid statement" in err
+    assert not (tmp_path / "page.html").exists()
