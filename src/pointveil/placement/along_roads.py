@@ -224,7 +224,31 @@ class _Beside:
         road_class = network.edges.road_class[edge]
         side = np.where(rng.random(len(edge)) < 0.5, -1.0, 1.0)
         offset = _draw_offsets(road_class, answers, rng)
-        return cls(world, network, edge, road_class, place, normal, side, offset)
+        beside = cls(world, network, edge, road_class, place, normal, side, offset)
+        beside.go_beyond_ends(bins, part, rng)
+        return beside
+
+    def go_beyond_ends(self, bins: RoadBins, part: Ints, rng: np.random.Generator) -> None:
+        """Let some points of the first and last part of an edge go around its end, if they fit there.
+
+        People beyond the end of a street are nearest to its end. At one offset, the places beyond an end are half
+        a circle long, and those beside a part twice its length; so many of the points go there.
+        """
+        at_start = part == bins.first[self.edge]
+        at_end = part == bins.first[self.edge + 1] - 1
+        around = np.pi * self.offset * (at_start.astype(np.float64) + at_end)
+        length = self.network.lengths[self.edge] / bins.bins[self.edge]
+        chosen = np.flatnonzero(rng.random(len(part)) * (around + 2 * length) < around)
+        to_start = at_start[chosen] & (~at_end[chosen] | (rng.random(len(chosen)) < 0.5))
+        place, direction = self.network.segments.places(
+            self.edge[chosen], np.where(to_start, 0.0, self.network.lengths[self.edge[chosen]])
+        )
+        turn = np.where(to_start, np.pi, 0.0) + rng.uniform(-np.pi / 2, np.pi / 2, len(chosen))
+        outward = _rotated(direction, turn)
+        back = self.place[chosen], self.normal[chosen]
+        self.place[chosen], self.normal[chosen] = place, outward * self.side[chosen][:, None]
+        misfits = ~self.fit(chosen)
+        self.place[chosen[misfits]], self.normal[chosen[misfits]] = back[0][misfits], back[1][misfits]
 
     def points(self, which: Ints) -> Floats:
         """Return where these points are."""
@@ -262,6 +286,12 @@ class _Beside:
 
     def _points(self, which: Ints, offset: Floats) -> Floats:
         return np.asarray(self.place[which] + self.normal[which] * (self.side[which] * offset)[:, None])
+
+
+def _rotated(direction: Floats, angle: Floats) -> Floats:
+    cosine, sine = np.cos(angle), np.sin(angle)
+    x, y = direction.T
+    return np.column_stack([x * cosine - y * sine, x * sine + y * cosine])
 
 
 def _draw_offsets(road_class: Ints, answers: RoadAnswers, rng: np.random.Generator) -> Floats:
