@@ -1,7 +1,6 @@
 """Try to tell two neighbouring datasets apart, for every method; holds no real data."""
 
 from pointveil.audit.auditor import FAST as FAST
-from pointveil.audit.auditor import LONG as LONG
 from pointveil.audit.auditor import Effort as Effort
 from pointveil.audit.auditor import Finding as Finding
 from pointveil.audit.auditor import audit as audit

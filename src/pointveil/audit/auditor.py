@@ -16,7 +16,6 @@ from pointveil.methods import METHODS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-CORE = 2
 ALARM = 0.001
 """The chance that one test refutes a true promise; it counts only if a second test, on fresh trials, does so too."""
 
@@ -28,32 +27,31 @@ class Effort:
     Parameters
     ----------
     runs
-        Releases for each pair of neighbours.
-    core_runs
-        Releases for the two pairs at the core, which must tell small excesses from none.
+        Releases for each pair of neighbours; some get several times as many.
     releases
         Releases about the whole city.
     blocks, crowd
         Of the city.
-    slow
-        Whether pairs that take long are tried, too.
+    every_pair
+        Whether pairs are tried, too, that seldom tell more than others.
     """
 
-    runs: int = 70
-    core_runs: int = 500
+    runs: int = 60
     releases: int = 6
     blocks: int = 40
     crowd: int = 60_000
-    slow: bool = False
+    every_pair: bool = False
 
 
 FAST = Effort()
-LONG = Effort(runs=1000, core_runs=6000, releases=40, blocks=60, crowd=200_000, slow=True)
+LONG_RUNS = 1000
 
 
 def effort_for(runs: int) -> Effort:
     """Return the effort with so many releases for each pair."""
-    return Effort(runs, 6 * runs, max(3, runs // 30), slow=runs >= 500)
+    if runs < LONG_RUNS:
+        return Effort(runs, max(6, runs // 10))
+    return Effort(runs, runs // 25, blocks=60, crowd=200_000, every_pair=True)
 
 
 @dataclass(frozen=True)
@@ -89,9 +87,9 @@ def cases_for(subject: Subject, effort: Effort) -> Iterator[Case]:
     """Yield every case: the city of canaries, the worst neighbours, and jumps that a search finds."""
     city = City(effort.blocks, effort.crowd)
     yield Case("many canaries in one city", lambda: canary_trials(subject, city, effort.releases))
-    for number, pair in enumerate(pairs_for(subject)):
-        if effort.slow or not pair.slow:
-            yield _pair_case(subject, pair, effort.core_runs if number < CORE else effort.runs)
+    for pair in pairs_for(subject):
+        if pair.weight or effort.every_pair:
+            yield _pair_case(subject, pair, effort.runs * max(pair.weight, 1))
     for pair in find_jumps(subject):
         yield _pair_case(subject, pair, effort.runs)
 

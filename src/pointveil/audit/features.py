@@ -153,6 +153,16 @@ def look_near(columns: Columns, metres: Floats, written: Floats, places: Floats)
         columns.add(f"points within {radius:g} m", tree.query_ball_point(places, radius, return_length=True))
 
 
+def look_at_others(columns: Columns, release: Release, world: World, without: Records) -> None:
+    """Add the counts where the first of the others is: somebody else must not move them."""
+    places = world.projection.to_metres(without.xy[:1])
+    for number, asked in enumerate(release.asked[:MOST_QUESTIONS]):
+        if isinstance(asked.answer, NoisyCounts):
+            cell = np.asarray(asked.about.locate(places))
+            inside = len(cell) == 1 and 0 <= cell[0] < len(asked.answer.values)
+            columns.add(f"answer {number}: where others are", asked.answer.values[cell[0]] if inside else np.nan)
+
+
 def look_at_whole(columns: Columns, release: Release, without: Records, present: Records) -> None:
     """Add what the release as a whole tells: its size, extent, order, sizes of its questions, and texts."""
     columns.add("rows", len(release.xy))

@@ -10,9 +10,10 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from pointveil.audit.evidence import Trials
-from pointveil.audit.features import Columns, look_at_units, look_at_whole
+from pointveil.audit.evidence import FIT, Trials
+from pointveil.audit.features import Columns, look_at_others, look_at_units, look_at_whole
 from pointveil.audit.neighbours import CRS, Pair
+from pointveil.audit.offsets import Seen, add_offsets
 from pointveil.audit.subjects import Asked, Records, Release, Subject
 from pointveil.geography import World
 from pointveil.vault import NoisyCounts
@@ -38,6 +39,7 @@ def pair_trials(subject: Subject, pair: Pair, runs: int) -> Trials:
         release = subject.release(pair.present if coin else pair.without, world)
         answers.append([_values(asked) for asked in release.asked])
         columns = look_at_units(release, world, unit, pair.without, weight)
+        look_at_others(columns, release, world, pair.without)
         look_at_whole(columns, release, pair.without, pair.present)
         rows.append(columns)
     trials = gather(coins, rows)
@@ -113,17 +115,20 @@ def canary_trials(subject: Subject, city: City, releases: int) -> Trials:
     allows this: a guess may use the release and every coin already shown.
     """
     canaries, others, weight = city.canaries, city.others, subject.points_per_unit
-    coins, rows = [], []
+    seen = []
     for _ in range(releases):
         coin = throw(len(canaries))
-        everybody = others.with_more(at_home(canaries, coin, weight))
-        release = subject.release(everybody, city.world)
+        release = subject.release(others.with_more(at_home(canaries, coin, weight)), city.world)
         hidden = one_in_each_cell(release, city.world, canaries)
         known = others.with_more(at_home(canaries, coin & ~hidden, weight))
-        rows.append(look_at_units(release, city.world, canaries[hidden], known, weight))
-        coins.append(coin[hidden])
-    trials = gather(np.concatenate(coins), rows)
-    order = np.random.default_rng(secrets.randbits(64)).permutation(len(trials))
+        seen.append(Seen(release, canaries[hidden], known, coin[hidden]))
+    lessons = [np.random.default_rng(secrets.randbits(64)).random(len(each.coins)) < FIT for each in seen]
+    rows = [look_at_units(each.release, city.world, each.canaries, each.known, weight) for each in seen]
+    add_offsets(rows, seen, lessons, city.world, weight)
+    trials = gather(np.concatenate([each.coins for each in seen]), rows)
+    # Those whose coins taught the offsets come first: they must not be among those that test.
+    order = np.argsort(~np.concatenate(lessons), kind="stable")
+    order = np.concatenate([order[: np.concatenate(lessons).sum()], shuffled(order[np.concatenate(lessons).sum() :])])
     return Trials(trials.present[order], trials.seen[order], trials.names)
 
 
@@ -142,6 +147,11 @@ def one_in_each_cell(release: Release, world: World, canaries: Floats) -> NDArra
         chosen[:] = False
         chosen[np.unique(cell, return_index=True)[1]] = True
     return chosen
+
+
+def shuffled(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return numbers in any order."""
+    return np.random.default_rng(secrets.randbits(64)).permutation(numbers)
 
 
 def throw(count: int) -> NDArray[np.bool_]:
