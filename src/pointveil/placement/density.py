@@ -13,6 +13,7 @@ from pointveil.vault import Respondent
 Floats = NDArray[np.float64]
 
 TRIES = 20
+SHAKE = 0.5
 
 
 @dataclass(frozen=True)
@@ -22,11 +23,11 @@ class Density:
     Parameters
     ----------
     spacing
-        "stratified": one point anywhere in each part, which keeps counts close to what is expected. "independent":
-        every point by itself, for analyses that need independent points; counts then vary more.
+        "even": one point in each part, shaken by half a part, which keeps counts close to what is expected and shows
+        no pattern on a map. "independent": every point by itself, for analyses that need that; counts vary more.
     """
 
-    spacing: Literal["stratified", "independent"] = "stratified"
+    spacing: Literal["even", "independent"] = "even"
     spends: ClassVar[tuple[str, ...]] = ()
     post_processing: ClassVar[tuple[str, ...]] = ("points placed in proportion to what is expected",)
 
@@ -47,8 +48,7 @@ class Density:
         running = np.cumsum(mass)
         if count <= 0:
             return np.zeros((0, 2))
-        part = rng.random(count) if self.spacing == "independent" else (np.arange(count) + rng.random(count)) / count
-        entry = np.searchsorted(running, part * running[-1], side="right")
+        entry = np.searchsorted(running, self._parts(count, rng) * running[-1], side="right")
         rng.shuffle(entry)
         entry = np.minimum(entry, np.flatnonzero(mass)[-1])
         xy = counted.raster.pick(entry, rng)
@@ -58,3 +58,10 @@ class Density:
             xy[wet] = counted.raster.pick(entry[wet], rng)
             wet = wet[~world.on_land(xy[wet])]
         return xy
+
+    def _parts(self, count: int, rng: np.random.Generator) -> Floats:
+        """Return where along all the expected people each point falls, from 0 to 1."""
+        if self.spacing == "independent":
+            return rng.random(count)
+        # One offset for all makes every place as likely as it should be; the shaking hides the comb.
+        return np.asarray((np.arange(count) + rng.random() + SHAKE * rng.random(count)) / count % 1.0)

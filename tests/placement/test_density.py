@@ -1,0 +1,65 @@
+"""Points as dense as people are expected, without a pattern."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from pointveil.geography import World, raster_of
+from pointveil.partition import PlaceMasses
+from pointveil.placement import Density
+
+
+@pytest.fixture
+def masses(world: World) -> PlaceMasses:
+    raster = raster_of(world, 16.0, 8)
+    return PlaceMasses(raster, np.random.default_rng(1).gamma(0.5, size=len(raster.entry_cell)))
+
+
+def drawn(masses: PlaceMasses, world: World, placement: Density, seed: int, count: int = 5000) -> np.ndarray:
+    return placement.draw(world, masses, None, count, np.random.default_rng(seed))
+
+
+def entries(masses: PlaceMasses, xy: np.ndarray) -> np.ndarray:
+    cell = masses.raster.index[masses.raster.cell_of(xy)]
+    return np.bincount(cell, minlength=len(masses.raster.column))
+
+
+def test_points_are_on_land_and_as_many_as_asked(masses: PlaceMasses, world: World) -> None:
+    xy = drawn(masses, world, Density(), 1)
+
+    assert len(xy) == 5000
+    assert world.on_land(xy).mean() > 0.999
+
+
+def test_every_cell_gets_what_it_should_on_average(masses: PlaceMasses, world: World) -> None:
+    mean = np.mean([entries(masses, drawn(masses, world, Density(), seed)) for seed in range(40)], axis=0)
+
+    expected = np.bincount(masses.raster.entry_cell, masses.mass) * 5000 / masses.mass.sum()
+    assert mean == pytest.approx(expected, abs=0.6)
+    assert np.abs(mean - expected).mean() < 0.1
+
+
+def test_even_spacing_keeps_counts_closer_than_independent_points(masses: PlaceMasses, world: World) -> None:
+    expected = np.bincount(masses.raster.entry_cell, masses.mass) * 5000 / masses.mass.sum()
+    even, independent = (
+        np.abs(entries(masses, drawn(masses, world, Density(spacing), 3)) - expected).sum()
+        for spacing in ("even", "independent")
+    )
+
+    assert even < 0.7 * independent
+
+
+def test_the_order_tells_nothing(masses: PlaceMasses, world: World) -> None:
+    xy = drawn(masses, world, Density(), 1)
+    steps = np.hypot(*np.diff(xy, axis=0).T)
+
+    assert np.median(steps) > 0.2 * np.hypot(*world.bounds[2:])
+
+
+def test_where_nobody_is_expected_asked_points_are_spread_over_the_land(masses: PlaceMasses, world: World) -> None:
+    nobody = dataclasses.replace(masses, mass=np.zeros(len(masses.mass)))
+
+    assert nobody.total == 0
+    assert len(drawn(nobody, world, Density(), 1, count=100)) == 100
+    assert len(drawn(nobody, world, Density(), 1, count=0)) == 0
