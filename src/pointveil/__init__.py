@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from pointveil.methods import Method as Method
     from pointveil.partition import AdaptiveGrid as AdaptiveGrid
     from pointveil.partition import Clusters as Clusters
+    from pointveil.partition import RoadSegments as RoadSegments
     from pointveil.partition import UniformGrid as UniformGrid
+    from pointveil.placement import AlongRoads as AlongRoads
     from pointveil.placement import KernelDensity as KernelDensity
     from pointveil.placement import Uniform as Uniform
     from pointveil.placement import WeightedUniform as WeightedUniform
@@ -30,10 +32,12 @@ _HOMES = {
     "Method": "methods",
     "AdaptiveGrid": "partition",
     "Clusters": "partition",
+    "RoadSegments": "partition",
     "UniformGrid": "partition",
     "KernelDensity": "placement",
     "Uniform": "placement",
     "WeightedUniform": "placement",
+    "AlongRoads": "placement",
     "Survey": "surveys",
     "draw": "synthesis",
     "survey": "synthesis",
