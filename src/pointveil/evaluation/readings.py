@@ -183,12 +183,13 @@ def _roads(result: Evaluation, means: tuple[float, float] | None) -> Card:
     if means is None or "medd" not in result.values:
         return _missing(question, result, "medd")
     real, synthetic = means
-    way = "farther from" if synthetic > real else "nearer to"
+    apart = abs(synthetic - real)
+    answer = f"{apart:.1f} m {'farther from' if synthetic > real else 'nearer to'} them"
     return Card(
         question,
-        f"{abs(synthetic - real):.1f} m {way} them",
+        "as near as the real ones" if apart < 0.05 else answer,
         f"Real points are {real:.1f} m from the nearest street on average, synthetic ones {synthetic:.1f} m.",
-        _level(abs(synthetic - real), 1.0, 5.0),
+        _level(apart, 1.0, 5.0),
     )
 
 
