@@ -65,6 +65,33 @@ def test_points_follow_the_streets_as_closely_as_the_real_ones(town: World) -> N
     assert town.on_land(drawn).all()
 
 
+def test_where_streets_are_close_together_points_keep_the_distances_of_the_real_ones() -> None:
+    close = [shapely.LineString([(x, 0), (x, 1000)]) for x in range(10, 400, 15)]
+    sparse = [shapely.LineString([(x, 0), (x, 1000)]) for x in range(500, 1000, 100)]
+    world = World.make((0, 0, 1000, 1000), crs=METRES, roads=np.array([*close, *sparse]))
+    real = np.random.default_rng(2).uniform((0, 0), (1000, 1000), (40_000, 2))
+    real = real[Network.of(world).distances(real) < 24]
+
+    drawn = synthetic(world, real)
+
+    # An offset of 20 m fits beside a lonely street only: drawn for all streets alike, most would be lost.
+    distances = Network.of(world).distances
+    assert abs(distances(drawn).mean() - distances(real).mean()) < 0.3
+
+
+def test_people_around_the_end_of_a_street_are_not_squeezed_beside_it() -> None:
+    stub = shapely.LineString([(500, 500), (503, 500)])
+    world = World.make((0, 0, 1000, 1000), crs=METRES, roads=np.array([stub]))
+    rng = np.random.default_rng(2)
+    angle, away = rng.uniform(0, 2 * np.pi, 5000), rng.uniform(5, 20, 5000)
+    real = np.column_stack([501.5 + away * np.cos(angle), 500 + away * np.sin(angle)])
+
+    drawn = synthetic(world, real)
+
+    beyond = np.abs(drawn[:, 0] - 501.5) > 3
+    assert beyond.mean() > 0.6
+
+
 def test_people_on_one_part_of_a_street_stay_there(town: World) -> None:
     real = np.column_stack([np.random.default_rng(1).uniform(410, 430, 5000), np.full(5000, 502.0)])
 
