@@ -114,7 +114,7 @@ function fillCharts() {
     series: [{ name: "synthetic", look: "a", values: offsets.synthetic }, { name: "real", look: "r", values: offsets.real }],
   });
   else if (cells) element("p", {}, chartBox("Near the streets", ""), `Not measured: ${DATA.reasons.medd || "there is nothing to compare"}.`);
-  if (predicted && some(predicted.values)) chart(chartBox("Predicted error by cell size", "Share of points expected in the wrong cell, from epsilon and the noisy counts alone. A guess: expect it to be off by a third either way. Larger cells are safer to read."), {
+  if (predicted && some(predicted.values)) chart(chartBox("Predicted error by cell size", "Share of points expected in the wrong cell, from epsilon and the noisy counts alone. A guess that may be off by half. Larger cells are safer to read."), {
     labels: predicted.at.map((at) => `${at} m`), across: "side of a cell", show: percent,
     series: [{ name: "predicted", look: "a", values: halves(predicted.values) }],
   });
