@@ -96,7 +96,7 @@ def _progress(*, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TextColumn("left:"),
-        TimeRemainingColumn(elapsed_when_finished=True),
+        TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task("Runs", total=None)
