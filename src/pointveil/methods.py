@@ -50,6 +50,11 @@ class Method:
 
     def shares(self) -> dict[str, Fraction]:
         """Return the part of the whole for each purpose; the parts add up to exactly one."""
+        if self.placement.fills != self.partitioner.divides_into:
+            raise InputError(
+                f"{type(self.placement).__name__} places points in {self.placement.fills}, but "
+                f"{type(self.partitioner).__name__} divides the world into {self.partitioner.divides_into}."
+            )
         parts = {purpose: _exact_part(purpose, part) for purpose, part in self.split.items()}
         if "total" in self.purposes and "total" not in parts:
             parts = {"total": TOTAL_SHARE, **{name: part * (1 - TOTAL_SHARE) for name, part in parts.items()}}

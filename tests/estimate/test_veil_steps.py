@@ -9,7 +9,7 @@ from pointveil.estimate.context import neighbour_ratios, own_weight, regress
 from pointveil.estimate.denoising import denoise
 from pointveil.estimate.posterior import Estimates, posterior
 from pointveil.estimate.road_law import Pieces, fit_factors, grouped, learn_road_law, shrink
-from pointveil.estimate.totals import fuse_blocks, match_totals
+from pointveil.estimate.totals import at_most_the_total, fuse_blocks, match_totals
 from pointveil.geography import Leaves, World, leaves_from_levels, raster_of
 from pointveil.partition.veil import scaled_to, shared_rounding, significant
 from pointveil.vault import NoisyCounts
@@ -145,13 +145,21 @@ def test_the_law_is_learned_from_a_noisy_histogram() -> None:
 
 
 def test_rounding_is_believed_only_where_the_counts_are_clear() -> None:
-    steps = (100_000, 10_000, 1000)
-
-    assert shared_rounding(counts([0, 3, 960, 40], "0.1"), steps) == 1000
-    assert shared_rounding(counts([0, 3, 40, 960], "0.1"), steps) is None
-    assert shared_rounding(counts([0, 3, 96, 4], "0.01"), steps) is None
-    assert shared_rounding(counts([-5, -3, -9, -4], "0.1"), steps) is None
+    assert shared_rounding(counts([0, 3, 960, 40], "0.1")) == 1000
+    assert shared_rounding(counts([0, 3, 40, 960], "0.1")) is None
+    assert shared_rounding(counts([0, 3, 96, 4], "0.01")) is None
+    assert shared_rounding(counts([-5, -3, -9, -4], "0.1")) is None
+    assert shared_rounding(counts([10_000])) is None  # not asked
 
 
 def test_significant_digits() -> None:
     assert significant(np.array([0.0, 1234.5, 0.0012345, -98.76])).tolist() == [0.0, 1230.0, 0.00123, -98.8]
+
+
+def test_no_more_people_than_the_answers_say_together() -> None:
+    """Sums of 30 with two cells and of 60 with one, the same noise: the second is twice as sure, so 50 in all."""
+    answers = counts([10, 20]), counts([60])
+
+    assert at_most_the_total(np.array([40.0, 60.0]), *answers) == pytest.approx([20, 30])
+    assert at_most_the_total(np.array([10.0, 20.0]), *answers) == pytest.approx([10, 20])
+    assert at_most_the_total(np.array([10.0, 20.0]), counts([-5])) == pytest.approx([0, 0])

@@ -113,7 +113,7 @@ POINT_PAIRS: tuple[Pair, ...] = (
     added("on the border of four cells", CENTRE, weight=6),
     added("off the street", OFF_STREET),
     added("twenty at one place, or one more", BESIDE_STREET, crowd(20)),
-    added("an outlier at the other end", FAR_CORNER, crowd(5, OTHER_CORNER)),
+    added("an outlier at the other end", FAR_CORNER, crowd(5, OTHER_CORNER), weight=3),
     added("one among many", OFF_STREET, spread(150)),
     added("a record that is no place", (np.nan, 5.0), crowd(2)),
     alternating(240),

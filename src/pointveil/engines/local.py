@@ -130,7 +130,7 @@ def fingerprint(coordinates: Points) -> NDArray[np.uint64]:
     sums = np.zeros(3, dtype=np.uint64)
     for start in range(0, len(coordinates), BLOCK):
         block = coordinates[start : start + BLOCK]
-        with np.errstate(invalid="ignore"):
+        with np.errstate(all="ignore"):
             lattice = np.rint(block * 1e7).astype(np.int64).view(np.uint64)
         mixed = _mix(lattice[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ _mix(lattice[:, 1]))
         sums += np.array([len(mixed), mixed.sum(dtype=np.uint64), _mix(mixed).sum(dtype=np.uint64)], dtype=np.uint64)

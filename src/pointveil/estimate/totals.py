@@ -13,6 +13,18 @@ SURE = 3.0
 """Standard deviations above zero that a total must have to be believed."""
 
 
+def at_most_the_total(counts: Floats, *answers: NoisyCounts) -> Floats:
+    """Return counts scaled down where they add up to more than all noisy answers together say there are.
+
+    Each answer counts everybody once; their sums are averaged, each weighted by how sure it is. Where there is hardly
+    anybody, counts that keep the upward noise and lose the downward would invent people.
+    """
+    sure = np.array([1 / (answer.variance * len(answer.values)) for answer in answers])
+    sums = np.array([float(answer.values.sum()) for answer in answers])
+    total = max(float((sums * sure).sum() / sure.sum()), 0.0)
+    return counts * min(1.0, total / max(float(counts.sum()), 1e-9))
+
+
 def fuse_blocks(estimates: Estimates, blocks: Leaves, counted: NoisyCounts, leaves: Leaves, level: int) -> Floats:
     """Return the leaves' counts, moved towards what their block's own noisy count says.
 

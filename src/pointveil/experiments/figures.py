@@ -50,9 +50,9 @@ def main_figure(results: Results, experiment: str) -> Any:
                     ax.barh(at + shift, found.mean, 0.38, xerr=found.spread, color=_colour(name), **look)
         ax.set_yticks(range(len(names)), names if ax is axes[0] else [""] * len(names))
         ax.invert_yaxis()
-        ax.set_title(city, loc="left", color=INK)
-        ax.set_xlabel("NCE, 100 m, shifted grids")
-    figure.text(0.01, 0.01, "Full: private. Hatched: as published, not private. Lower is better.", fontsize=7)
+        ax.set_title(city, loc="left", color=INK, fontsize=10)
+        ax.set_xlabel("NCE, 100 m, shifted grids", fontsize=8)
+    figure.supxlabel("Full: private. Hatched: as published, not private. Lower is better.", fontsize=7, color=INK)
     return figure
 
 
@@ -68,7 +68,7 @@ def by_epsilon(results: Results, experiment: str) -> Any:
             points = [(e, results.find(experiment, city, name, measure, epsilon=e)) for e in epsilons]
             lines.append(_line(name, points))
         _lines(ax, lines, "ε", title, log=True)
-        ax.set_title(city, loc="left", color=INK)
+        ax.set_title(city, loc="left", color=INK, fontsize=10)
     return _with_legend(figure, axes)
 
 
@@ -86,7 +86,7 @@ def _by(pattern: str, across: str, up: str) -> Callable[[Results, str], Any]:
                 for name in results.methods(experiment)
             ]
             _lines(ax, lines, across, up, log=True)
-            ax.set_title(city, loc="left", color=INK)
+            ax.set_title(city, loc="left", color=INK, fontsize=10)
         return _with_legend(figure, axes)
 
     return draw
@@ -117,8 +117,8 @@ def _lines(ax: Any, lines: list[Line], across: str, up: str, *, log: bool) -> No
         ticks = sorted({value for _, at, _ in lines for value in at})
         ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
         ax.minorticks_off()
-    ax.set_xlabel(across)
-    ax.set_ylabel(up)
+    ax.set_xlabel(across, fontsize=8)
+    ax.set_ylabel(up, fontsize=8)
     ax.set_ylim(bottom=0)
 
 
@@ -143,8 +143,9 @@ def _panels(count: int, *, height: float = 3.2) -> tuple[Any, list[Any]]:
 
 def _with_legend(figure: Any, axes: list[Any]) -> Any:
     handles, labels = axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=4, fontsize=7, frameon=False)
-    figure.set_figheight(figure.get_figheight() + 0.18 * -(-len(labels) // 4))
+    columns = {1: 2, 2: 3}.get(len(axes), 4)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=7, frameon=False)
+    figure.set_figheight(figure.get_figheight() + 0.18 * -(-len(labels) // columns))
     return figure
 
 

@@ -7,7 +7,7 @@ from pointveil.geography.layers import LINES, POLYGONS, Layer, read_layer
 from pointveil.geography.nested_grid import NestedGrid
 from pointveil.geography.network import Nearest, Network
 from pointveil.geography.packing import pack
-from pointveil.geography.precision import Precision
+from pointveil.geography.precision import COARSER, Precision
 from pointveil.geography.projection import Projection
 from pointveil.geography.quadtree import Leaves, leaves_from_levels, pooled, split_levels
 from pointveil.geography.raster import Distances, Raster, peopled_area, raster_of
@@ -18,6 +18,7 @@ from pointveil.geography.voronoi import Voronoi, nearest_of
 from pointveil.geography.world import World
 
 __all__ = [
+    "COARSER",
     "LINES",
     "POLYGONS",
     "Distances",

@@ -23,11 +23,6 @@ class Precision:
 
     projection: Projection
 
-    @property
-    def rounded_to(self) -> tuple[int, ...]:
-        """The lattice steps that each cell but the last stands for."""
-        return COARSER
-
     def __len__(self) -> int:
         return len(COARSER) + 1
 

@@ -37,6 +37,7 @@ class AdaptiveGrid:
         "counts made non-negative, with their total kept",
     )
     needs_roads: ClassVar[bool] = False
+    divides_into: ClassVar[str] = "regions"
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> Counted:
         """Count coarsely, cut busy cells finely, and count again."""

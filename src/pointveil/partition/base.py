@@ -58,6 +58,7 @@ class Partitioner(Protocol):
     spends: ClassVar[tuple[str, ...]]
     post_processing: ClassVar[tuple[str, ...]]
     needs_roads: ClassVar[bool]
+    divides_into: ClassVar[str]
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> Divided:
         """Ask the vault, paying from `budget`, and return regions with counts."""

@@ -39,6 +39,7 @@ class Clusters:
         "counts made non-negative, with their total kept",
     )
     needs_roads: ClassVar[bool] = False
+    divides_into: ClassVar[str] = "regions"
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no regions."""

@@ -66,6 +66,7 @@ class RoadSegments:
         "edges with counts hardly above the noise dropped, the others rescaled to the noisy total",
     )
     needs_roads: ClassVar[bool] = True
+    divides_into: ClassVar[str] = "roads"
 
     def __post_init__(self) -> None:
         if not (0 < self.reach < math.inf and 0 < self.far_side < math.inf):

@@ -22,6 +22,7 @@ class UniformGrid:
     spends: ClassVar[tuple[str, ...]] = ("total", "count")
     post_processing: ClassVar[tuple[str, ...]] = ("counts made non-negative, with their total kept",)
     needs_roads: ClassVar[bool] = False
+    divides_into: ClassVar[str] = "regions"
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> Counted:
         """Ask how many there are, lay a grid to fit, and count its cells."""

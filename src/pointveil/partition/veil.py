@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 from pointveil.estimate.denoising import denoise
+from pointveil.estimate.projection import project_to_total
 from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law
-from pointveil.estimate.totals import fuse_blocks, match_totals
+from pointveil.estimate.totals import at_most_the_total, fuse_blocks, match_totals
 from pointveil.geography import (
+    COARSER,
     Distances,
     Leaves,
     Precision,
@@ -24,7 +26,7 @@ from pointveil.geography import (
     split_levels,
 )
 from pointveil.partition.base import Budget
-from pointveil.vault import NoisyCounts, Respondent, Share
+from pointveil.vault import Everywhere, NoisyCounts, Respondent, Share
 
 Floats = NDArray[np.float64]
 
@@ -33,6 +35,10 @@ FINEST_CELL = 5.0
 MOST_CELLS = 2**24
 BLOCK_LEVELS = 3
 CLEARLY = 10.0
+FEW = 400.0
+"""Points times epsilon below which blocks are counted once, as a uniform grid would, and not cut."""
+FEW_POINTS = 10.0
+LEAST_FOR_ROUNDING = Fraction(1, 2)
 NEARLY_ALL = 0.9
 
 
@@ -113,18 +119,23 @@ class Veil:
         "people spread within leaves by distance to the nearest road",
     )
     needs_roads: ClassVar[bool] = False
+    divides_into: ClassVar[str] = "places"
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> PlaceMasses:
         """Ask how many and how rounded, then blocks, distances to roads, and leaves."""
         shares = _without_roads(budget) if world.roads is None else budget
         epsilon = sum((share.epsilon for share in shares.values()), Fraction(0)) / vault.points_per_unit
-        precision = Precision(world.projection)
+        # Asking also for the rounding doubles the doubt about the total, which a small epsilon cannot afford.
+        precision = Precision(world.projection) if epsilon >= LEAST_FOR_ROUNDING else Everywhere()
         totals = vault.count(precision, shares["total"])
-        lattice = self.lattice(world, max(1, int(totals.values.sum())), float(epsilon))
-        raster = raster_of(
-            world, lattice.side, 1 << lattice.top, rounded_to=shared_rounding(totals, precision.rounded_to)
-        )
+        total = max(1, int(totals.values.sum()))
+        few = total * float(epsilon) < FEW
+        side = math.sqrt((FEW_POINTS * box_area(world) if few else self.block_points * peopled_area(world)) / total)
+        lattice = self.lattice(world, side / math.sqrt(epsilon))
+        raster = raster_of(world, lattice.side, 1 << lattice.top, rounded_to=shared_rounding(totals))
         blocks = leaves_from_levels(raster, np.full(raster.shape, lattice.block, dtype=np.int8))
+        if few:
+            return self.count_once(vault, blocks, shares)
         of_blocks = vault.count(blocks, shares["shape"])
         distances = vault.count(Distances(raster), shares["offset"]) if "offset" in shares else None
         plan = self.plan(lattice, blocks, of_blocks, distances, float(shares["count"].epsilon) / vault.points_per_unit)
@@ -132,13 +143,21 @@ class Veil:
         counts = denoise(of_leaves, plan.expected, plan.leaves)
         fused = fuse_blocks(counts, blocks, of_blocks, plan.leaves, lattice.block)
         matched = match_totals(fused, plan.leaves, of_leaves, blocks, of_blocks, lattice.top)
-        return PlaceMasses(raster, self.spread(plan, matched, distances))
+        people = at_most_the_total(matched, totals, of_blocks, of_leaves)
+        return PlaceMasses(raster, self.spread(plan, people, distances))
 
-    def lattice(self, world: World, total: int, epsilon: float) -> Lattice:
-        """Return the sizes that suit so many people; sides are powers of the square root of two, to be reused."""
+    def count_once(self, vault: Respondent, blocks: Leaves, shares: Budget) -> PlaceMasses:
+        """Spend all that is left on one count of the blocks: for so few people nothing finer can be told."""
+        left = sum((share.epsilon for purpose, share in shares.items() if purpose != "total"), Fraction(0))
+        noisy = vault.count(blocks, Share("count", left))
+        counts = project_to_total(noisy.values.astype(np.float64), float(noisy.values.sum()))
+        plan = Plan(blocks, counts, np.ones(blocks.raster.bins))
+        return PlaceMasses(blocks.raster, self.spread(plan, counts, None))
+
+    def lattice(self, world: World, side: float) -> Lattice:
+        """Return the sizes for blocks of about this side: powers of the square root of two, to be reused."""
         west, south, east, north = world.bounds
         widest = max(east - west, north - south)
-        side = math.sqrt(self.block_points * peopled_area(world) / (total * epsilon))
         finest = max(FINEST_CELL, math.sqrt((east - west) * (north - south) / MOST_CELLS))
         side = min(max(side, 2**BLOCK_LEVELS * finest), widest)
         side = 2.0 ** (round(2 * math.log2(side)) / 2)
@@ -192,16 +211,21 @@ class Veil:
         return np.asarray(mass * (law.people / np.maximum(now, 1e-9))[raster.entry_bin], dtype=np.float64)
 
 
-def shared_rounding(totals: NoisyCounts, rounded_to: tuple[int, ...]) -> int | None:
+def shared_rounding(totals: NoisyCounts) -> int | None:
     """Return the lattice steps that nine in ten records are rounded to, if the noisy counts show that clearly."""
     total = float(totals.values.sum())
     if total <= CLEARLY * math.sqrt(totals.variance * len(totals.values)):
         return None
-    running = np.cumsum(totals.values[: len(rounded_to)])
-    for share, steps in zip(running, rounded_to, strict=True):
+    for share, steps in zip(np.cumsum(totals.values[:-1]), COARSER, strict=False):
         if share > NEARLY_ALL * total:
             return steps
     return None
+
+
+def box_area(world: World) -> float:
+    """Return the area of the box around the world, in square metres."""
+    west, south, east, north = world.bounds
+    return (east - west) * (north - south)
 
 
 def cell_weights(raster: Raster, factor: Floats) -> Floats:

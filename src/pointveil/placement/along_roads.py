@@ -69,6 +69,7 @@ class AlongRoads:
     far_granularity: float = 3.0
     tries: int = 20
     spends: ClassVar[tuple[str, ...]] = ("along", "offset")
+    fills: ClassVar[str] = "roads"
     post_processing: ClassVar[tuple[str, ...]] = (
         "counts of edges and of their parts made to agree, non-negative, with their total kept",
         "offsets from the road drawn for each class of road, the side evenly",

@@ -14,6 +14,7 @@ class Placement(Protocol):
     """Places points within regions: `ask` has the vault, `draw` has not."""
 
     spends: ClassVar[tuple[str, ...]]
+    fills: ClassVar[str]
     post_processing: ClassVar[tuple[str, ...]]
 
     def ask(self, vault: Respondent, world: World, counted: Any, budget: Budget) -> Any:

@@ -29,6 +29,7 @@ class Density:
 
     spacing: Literal["even", "independent"] = "even"
     spends: ClassVar[tuple[str, ...]] = ()
+    fills: ClassVar[str] = "places"
     post_processing: ClassVar[tuple[str, ...]] = ("points placed in proportion to what is expected",)
 
     def ask(self, vault: Respondent, world: World, counted: PlaceMasses, budget: Budget) -> None:  # noqa: ARG002

@@ -40,6 +40,7 @@ class KernelDensity:
     max_uses: int = 1
     side: int = 8
     spends: ClassVar[tuple[str, ...]] = ("place",)
+    fills: ClassVar[str] = "regions"
     post_processing: ClassVar[tuple[str, ...]] = (
         "counts rounded with their total kept",
         "blurred points spread evenly within their sites on land",

@@ -18,6 +18,7 @@ class Uniform:
     """Points anywhere on the land of their region, all places alike."""
 
     spends: ClassVar[tuple[str, ...]] = ()
+    fills: ClassVar[str] = "regions"
     post_processing: ClassVar[tuple[str, ...]] = (
         "counts rounded with their total kept",
         "points spread evenly on land",

@@ -34,6 +34,7 @@ class WeightedUniform:
 
     area_weight: float = 0.5
     spends: ClassVar[tuple[str, ...]] = ()
+    fills: ClassVar[str] = "regions"
     post_processing: ClassVar[tuple[str, ...]] = (
         "each region's count divided among its sides, by their area and by the noisy counts across them",
         "counts rounded with their total kept",

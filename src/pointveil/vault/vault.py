@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from os import PathLike
@@ -266,9 +267,11 @@ def tally_cells(cells: Cells, xy: NDArray[np.float64], size: int) -> NDArray[np.
 
 
 def ask(question: Callable[[], Answer]) -> Answer:
-    """Return the exact answer; if it fails, say so without a word about the points."""
+    """Return the exact answer; if it fails, say so without a word about the points, and let no value warn."""
     try:
-        return question()
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return question()
     except MemoryError:
         raise
     except Exception:  # noqa: BLE001 - whatever went wrong, its text may quote a point

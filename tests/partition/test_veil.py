@@ -1,0 +1,122 @@
+"""veil: what it asks, what it makes of it, and that it is never worse than the simplest method."""
+
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pointveil.errors import InputError
+from pointveil.evaluation.cell_error import shifted_cell_error
+from pointveil.geography import World
+from pointveil.methods import METHODS, Method
+from pointveil.partition import UniformGrid, Veil
+from pointveil.placement import Density, Uniform
+from pointveil.synthesis import draw, survey, synthesize
+from pointveil.testing import ScriptedVault
+from pointveil.vault import Cells, Share, Vault
+
+
+def crowd(world: World, count: int, seed: int) -> pa.Table:
+    """People along the two roads of the small city, and a few anywhere."""
+    rng = np.random.default_rng(seed)
+    share = rng.random(count)
+    x = np.where(share < 0.5, rng.uniform(0, 640, count), 287 + rng.normal(0, 6, count))
+    y = np.where(share < 0.5, 334 + rng.normal(0, 6, count), rng.uniform(0, 1330, count))
+    xy = np.where((share < 0.9)[:, None], np.column_stack([x, y]), rng.uniform(0, 600, (count, 2)))
+    coordinates = world.projection.from_metres(xy)
+    return pa.table({"lon": coordinates[:, 0], "lat": coordinates[:, 1]})
+
+
+def error(method: str, world: World, count: int, epsilon: object, seed: int) -> float:
+    vault = Vault.rehearse(crowd(world, count, seed), world, epsilon=epsilon, seed=seed)
+    synthetic = synthesize(vault, method, seed=seed)
+    return shifted_cell_error(
+        vault.exact_points(), world.projection.to_metres(synthetic.coordinates), world, cell=100.0
+    )
+
+
+def test_it_asks_four_questions_with_roads_and_three_without(world: World, plain_world: World) -> None:
+    with_roads, without = ScriptedVault(world, everywhere=1000), ScriptedVault(plain_world, everywhere=1000)
+
+    for vault in (with_roads, without):
+        synthesize(vault, "veil", seed=1)  # type: ignore[arg-type]
+
+    assert [share.purpose for share in with_roads.asked] == ["total", "shape", "offset", "count"]
+    assert [share.purpose for share in without.asked] == ["total", "shape", "count"]
+    assert with_roads.left == without.left == 0
+
+
+def test_few_people_are_counted_once_with_all_that_is_left(world: World) -> None:
+    vault = ScriptedVault(world, everywhere=10)
+
+    synthesize(vault, "veil", seed=1)  # type: ignore[arg-type]
+
+    assert [(share.purpose, share.epsilon) for share in vault.asked] == [
+        ("total", Fraction(1, 100)),
+        ("count", Fraction(99, 100)),
+    ]
+
+
+def test_at_a_small_epsilon_the_total_is_asked_in_one_cell(world: World) -> None:
+    sizes: list[int] = []
+
+    def script(cells: Cells, share: Share) -> np.ndarray:
+        sizes.append(len(cells))
+        return np.full(len(cells), 100_000)
+
+    synthesize(ScriptedVault(world, script=script, epsilon=Fraction(1, 10)), "veil", count=10)  # type: ignore[arg-type]
+
+    assert sizes[0] == 1
+
+
+@pytest.mark.parametrize(("count", "epsilon"), [(100, "0.2"), (300, "0.2"), (1000, "0.2"), (1000, 1), (5000, 1)])
+def test_it_is_never_worse_than_the_simplest_method(count: int, epsilon: object, world: World) -> None:
+    """Six seeds each; the margin of 8 % is for the noise of so few."""
+    ours, simplest = (
+        np.mean([error(method, world, count, epsilon, seed) for seed in range(6)]) for method in ("veil", "ugrid-uni")
+    )
+
+    assert ours <= 1.08 * simplest
+
+
+def test_points_follow_the_roads(world: World) -> None:
+    from pointveil.geography import Network
+
+    vault = Vault.rehearse(crowd(world, 20_000, 1), world, epsilon=1, seed=1)
+    real = Network.of(world).distances(vault.exact_points())
+
+    synthetic = synthesize(vault, "veil", seed=1)
+    made = Network.of(world).distances(world.projection.to_metres(synthetic.coordinates))
+
+    assert made.mean() == pytest.approx(real.mean(), abs=2.0)
+    assert np.median(made) == pytest.approx(np.median(real), abs=1.5)
+
+
+def test_rounded_coordinates_stay_rounded(plain_world: World) -> None:
+    rng = np.random.default_rng(1)
+    coordinates = np.round(rng.uniform((10.0, 50.0), (10.02, 50.012), (20_000, 2)), 4)
+    table = pa.table({"lon": coordinates[:, 0], "lat": coordinates[:, 1]})
+
+    made = synthesize(Vault.rehearse(table, plain_world, epsilon=1, seed=1), "veil", seed=1).coordinates
+
+    assert np.allclose(np.round(made, 4), made, atol=1e-9)
+
+
+def test_a_person_with_many_points_is_protected_by_wider_noise(world: World) -> None:
+    table = crowd(world, 20_000, 1).append_column("who", pa.array(np.arange(20_000) % 4000))
+    vault = Vault.rehearse(table, world, epsilon=1, seed=1, person="who", max_points=4)
+
+    done = survey(vault, "veil")
+
+    assert all(answer.points_per_unit == 4 for answer in done.answers)
+    assert abs(len(draw(done, seed=1)) - 16_000) < 1500
+
+
+def test_parts_that_do_not_fit_are_refused_before_anything_is_spent(world: World) -> None:
+    vault = ScriptedVault(world)
+
+    for method in (Method(Veil(), Uniform(), METHODS["veil"].split), Method(UniformGrid(), Density(), {"count": 1})):
+        with pytest.raises(InputError, match="divides the world into"):
+            survey(vault, method)  # type: ignore[arg-type]
+    assert vault.asked == []
