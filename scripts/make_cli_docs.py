@@ -14,8 +14,8 @@ HEAD = """# Command line
 This page is made from the commands themselves by `scripts/make_cli_docs.py`; a test checks that it is fresh.
 
 Exit codes: 0 done, 2 bad input or usage, 3 over budget, 4 not verified, 1 a fault in Pointveil. Results go to standard
-output, words for people to standard error. An unforeseen fault shows no text of its own, because that might quote a real
-point; `POINTVEIL_DEBUG=1` shows it to you.
+output, words for people to standard error. An unforeseen fault shows no text of its own, because that might quote a
+real point; `POINTVEIL_DEBUG=1` shows it to you.
 """
 
 
