@@ -14,6 +14,7 @@ import pointveil.vault.kernel
 import pointveil.vault.noise
 import pointveil.vault.vault
 from pointveil.audit import FAST, audit, subjects
+from pointveil.vault import wording
 
 SUBJECTS = subjects(persons=True)
 vault = pointveil.vault.vault
@@ -65,7 +66,7 @@ def one_point_charged_for_many(patch: pytest.MonkeyPatch) -> None:
 
 
 def exact_total_in_the_statement(patch: pytest.MonkeyPatch) -> None:
-    honest = vault.describe
+    honest = wording.describe
 
     def describe(account: Any, protection: Any, world: Any, **facts: Any) -> Any:
         said = honest(account, protection, world, **facts)

@@ -109,7 +109,7 @@ def spread(count: int) -> Records:
 
 
 POINT_PAIRS: tuple[Pair, ...] = (
-    added("nobody, or one", BESIDE_STREET, weight=3),
+    added("nobody, or one", BESIDE_STREET, weight=2),
     added("on the border of four cells", CENTRE, weight=6),
     added("off the street", OFF_STREET),
     added("twenty at one place, or one more", BESIDE_STREET, crowd(20)),

@@ -1,0 +1,117 @@
+"""Whatever the records are, a release looks the same from outside: its shape, keys, types, texts and errors."""
+
+import dataclasses
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import shapely
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from pointveil.audit.subjects import shrunk
+from pointveil.geography import World
+from pointveil.methods import METHODS, Method
+from pointveil.surveys import Survey
+from pointveil.synthesis import draw, survey, synthesize
+from pointveil.vault import Vault
+
+NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from(
+    [10.0, 10.001, 10.01, 10.02, 50.0, 50.003, 50.012, -180.0, 180.0, 90.0, 1e308, -0.0, 5e-324, math.nan, math.inf]
+)
+RECORDS = st.lists(st.tuples(NUMBERS, NUMBERS), max_size=12)
+PERSONS = st.sampled_from([None, "", "a", "b", "ä", "a" * 200])
+QUIET = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@pytest.fixture(scope="module")
+def street_world() -> World:
+    """A square with two roads and no water, which is quick."""
+    roads = [
+        shapely.LineString([(10.0, 50.003), (10.02, 50.003)]),
+        shapely.LineString([(10.004, 50.0), (10.004, 50.012)]),
+    ]
+    return World.make((10.0, 50.0, 10.02, 50.012), roads=np.array(roads))
+
+
+def table(records: list[tuple[float, float]], persons: list[str | None] | None = None) -> pa.Table:
+    columns = {"lon": [x for x, _ in records], "lat": [y for _, y in records]}
+    made = pa.table({name: pa.array(values, pa.float64()) for name, values in columns.items()})
+    return made if persons is None else made.append_column("who", pa.array(persons, pa.string()))
+
+
+def outside(done: Survey) -> dict[str, object]:
+    """All that is published except noisy numbers, and what follows from them alone.
+
+    Which questions a method asks may follow from earlier noisy answers, but each is one of those it may ask.
+    """
+    content = json.loads(done.statement.to_json())
+    for name in ("release", "digest"):
+        content.pop(name)
+    questions = content.pop("questions")
+    assert {question["purpose"] for question in questions} <= set(done.method.purposes)
+    assert {str(array.dtype) for answer in done.answers for array in arrays(answer)} == {"int64"}
+    points = draw(done)
+    return {
+        "statement": content,
+        "keys": {tuple(question) for question in questions},
+        "points": (str(points.coordinates.dtype), points.coordinates.ndim, points.coordinates.shape[1], points.crs),
+        "table": points.to_arrow().schema.remove_metadata().to_string(),
+    }
+
+
+def arrays(answer: object) -> list[NDArray[np.int64]]:
+    return [value for value in vars(answer).values() if isinstance(value, np.ndarray)]
+
+
+@pytest.mark.parametrize("method", METHODS)
+@QUIET
+@given(records=RECORDS, more=st.tuples(NUMBERS, NUMBERS))
+def test_one_record_more_changes_nothing_but_noisy_numbers(
+    method: str, records: list[tuple[float, float]], more: tuple[float, float], street_world: World
+) -> None:
+    without = survey(Vault.open(table(records), street_world, epsilon=1), small(method))
+    present = survey(Vault.open(table([*records, more]), street_world, epsilon=1), small(method))
+
+    assert outside(without) == outside(present)
+
+
+@QUIET
+@given(records=st.lists(st.tuples(NUMBERS, NUMBERS, PERSONS), max_size=12), limit=st.integers(1, 3))
+def test_no_records_of_any_person_make_a_release_fail(
+    records: list[tuple[float, float, str | None]], limit: int, street_world: World
+) -> None:
+    given_table = table([(x, y) for x, y, _ in records], [person for _, _, person in records])
+
+    vault = Vault.open(given_table, street_world, epsilon=1, person="who", max_points=limit)
+
+    assert synthesize(vault, "ugrid-uni").statement.guarantee.points_per_unit == limit
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "records",
+    [
+        [],
+        [(math.nan, math.nan)] * 5,
+        [(10.0, 50.0)] * 3000,
+        [(10.01, 50.005)] * 10,
+        [(1e308, -1e308), (math.inf, -math.inf)],
+        [(10.02, 50.012)],
+    ],
+    ids=["empty", "no places", "one place", "water", "huge", "the far corner"],
+)
+def test_no_records_make_a_release_fail(method: str, records: list[tuple[float, float]], world: World) -> None:
+    made = synthesize(Vault.open(table(records), world, epsilon=1), small(method))
+
+    assert world.on_land(world.projection.to_metres(made.coordinates)).all()
+    assert np.isfinite(made.coordinates).all()
+
+
+def small(method: str) -> Method:
+    """The same method with small sizes: the same code, quickly."""
+    found = METHODS[method]
+    return dataclasses.replace(found, partitioner=shrunk(found.partitioner), placement=shrunk(found.placement))
