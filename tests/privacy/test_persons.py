@@ -1,0 +1,68 @@
+"""People with very uneven numbers of points, as in traces of phones: each is protected with all of them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pointveil.cli import main
+from pointveil.geography import World
+from pointveil.methods import METHODS
+from pointveil.synthesis import synthesize
+from pointveil.vault import Everywhere, Vault
+from pointveil.verification import verify
+
+PEOPLE = 140
+
+
+@pytest.fixture(scope="module")
+def traces() -> pa.Table:
+    """140 people: the median has a few hundred points, the busiest tens of thousands."""
+    rng = np.random.default_rng(11)
+    counts = np.clip(rng.lognormal(5.5, 1.8, PEOPLE).astype(int), 1, 60_000)
+    person = rng.permutation(np.repeat(np.arange(PEOPLE), counts))
+    home = rng.uniform((10.001, 50.001), (10.008, 50.011), (PEOPLE, 2))
+    places = home[person] + rng.normal(0, 0.0003, (len(person), 2))
+    return pa.table({"lon": places[:, 0], "lat": places[:, 1], "taxi_id": [f"taxi {number}" for number in person]})
+
+
+def test_everybody_counts_as_far_as_allowed_and_no_further(traces: pa.Table, plain_world: World) -> None:
+    vault = Vault.rehearse(traces, plain_world, epsilon=1, seed=1, person="taxi_id", max_points=8)
+
+    kept = int(vault.exact_count(Everywhere())[0])
+
+    counts = np.unique(traces["taxi_id"].to_numpy(), return_counts=True)[1]
+    assert 0.99 * np.minimum(counts, 8).sum() <= kept <= np.minimum(counts, 8).sum()  # some fell outside the world
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_protects_persons_and_pays_exactly(method: str, traces: pa.Table, world: World) -> None:
+    vault = Vault.open(traces, world, epsilon=2, person="taxi_id", max_points=8)
+
+    statement = synthesize(vault, method).statement
+
+    assert statement.guarantee.epsilon == "2"
+    assert statement.guarantee.points_per_unit == 8
+    assert {question.sensitivity for question in statement.questions} == {8}
+    assert "any one person with all their points" in statement.in_plain_words
+
+
+def test_the_statement_says_who_is_protected(traces: pa.Table, world_file: Path, tmp_path: Path) -> None:
+    source = tmp_path / "traces.parquet"
+    pq.write_table(traces, source)
+    outputs = {name: tmp_path / f"{name}.parquet" for name in ("people", "points")}
+    options = ["--world", str(world_file), "--epsilon", "1", "--quiet", "--method", "ugrid-uni"]
+
+    for name, person in {"people": ["--person", "taxi_id", "--max-points", "8"], "points": []}.items():
+        with pytest.raises(SystemExit, match="0"):
+            main(["synthesize", str(source), str(outputs[name]), *options, *person])
+
+    people, points = (verify(output).statement for output in outputs.values())
+    assert "any one person with all their points (at most 8 of them are used)" in people.guarantee.unit
+    assert points.guarantee.unit == "one point"
+    assert any("k points together are protected only with k times epsilon" in limit for limit in points.not_promised)
+    assert "taxi" not in json.dumps(people.model_dump(mode="json"))
+    assert pq.read_table(outputs["people"]).column_names == ["lon", "lat"]
