@@ -83,7 +83,8 @@ class Summary:
 
     def text(self, digits: int = 3) -> str:
         """Return "0.123 ± 0.004", with fewer digits for large numbers."""
-        size = max(0, digits - max(0, math.floor(math.log10(abs(self.mean) or 1)) + (abs(self.mean) >= 10)))
+        large = math.floor(math.log10(abs(self.mean))) if abs(self.mean) >= 10 else 0
+        size = max(0, digits - large)
         mean = f"{self.mean:,.{size}f}"
         return mean if self.seeds < 2 else f"{mean} ± {self.spread:,.{size}f}"
 
