@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import json
 import tempfile
@@ -86,7 +87,7 @@ class Survey:
                 "parameters": self.method.parameters,
                 "split": _texts(self.method),
             },
-            "layout": self.layout.to_dict(),
+            "layout": dataclasses.replace(self.layout, left_out=()).to_dict(),
             "answers": [_describe(answer) for answer in self.answers],
         }
         buffer = io.BytesIO()

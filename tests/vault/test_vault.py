@@ -143,7 +143,7 @@ def test_a_question_that_fails_quotes_nothing_and_stays_paid(people: Coordinates
         vault.count(Clumsy(), WHOLE)
 
     assert caught.value.__cause__ is None
-    assert caught.value.__suppress_context__
+    assert caught.value.__context__ is None
     assert "[" not in str(caught.value)
     assert vault.left == 0
 

@@ -12,6 +12,7 @@ Numbers = NDArray[np.uint64]
 INDEX_BITS = np.uint64(34)
 WORDS_PER_BLOCK = 4
 """Random words that the generator makes at once."""
+BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
 MERGE_AT_LEAST = 2**20
 """Records that wait before they are sorted in; or as many as are held, if those are more."""
 
@@ -35,6 +36,7 @@ class AtMost:
 
     limit: int
     _key: int = field(default_factory=lambda: int.from_bytes(os.urandom(16)), repr=False)
+    _type: pa.DataType | None = field(default=None, repr=False)
     _known: dict[bytes, int] = field(default_factory=dict, repr=False)
     _person: Numbers = field(default_factory=_none, repr=False)
     _ticket: Numbers = field(default_factory=_none, repr=False)
@@ -50,12 +52,18 @@ class AtMost:
 
     def persons(self, column: pa.Array) -> tuple[Numbers, NDArray[np.bool_]]:
         """Return a number for each person, and which records name one; never two persons with one number."""
+        self._type = self._type or column.type
+        if column.type != self._type:
+            raise TypeError("one column has one type, or numbers of persons would not agree")
         named = np.asarray(pc.is_valid(column))
         if pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type):
             return np.asarray(pc.fill_null(column, 0).cast(pa.int64())).view(np.uint64), named
         coded = pc.fill_null(_names(column), b"").dictionary_encode()
-        numbers = [self._known.setdefault(name, len(self._known)) for name in coded.dictionary.to_pylist()]
-        return np.array([*numbers, 0], dtype=np.uint64)[np.asarray(coded.indices)], named
+        names, index = coded.dictionary.to_pylist(), np.asarray(coded.indices)
+        numbers = np.array([*(self._known.setdefault(name, len(self._known)) for name in names), 0], dtype=np.uint64)
+        # A blank name is no name: else all who have none would be one person, and compete for one person's places.
+        named &= np.array([*(bool(name.strip()) for name in names), False])[index]
+        return numbers[index], named
 
     def observe(self, person: Numbers, ticket: Numbers) -> None:
         """Take these records into account."""
@@ -96,6 +104,6 @@ def _names(column: pa.Array) -> pa.Array:
     """Return what each record calls its person, as bytes: no value can make this fail, whatever its bytes are."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+    if any(is_bytes(column.type) for is_bytes in BYTES):
         return column.cast(pa.binary())
     return column.cast(pa.string()).cast(pa.binary())

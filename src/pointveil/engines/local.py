@@ -1,8 +1,10 @@
 """Exact sums over a file or frame on this machine, batch by batch."""
 
 import hashlib
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -50,6 +52,8 @@ class LocalEngine:
     at_most: AtMost | None = None
     _kept: list[Steps] | None = field(default=None, repr=False)
     _digest: bytes | None = field(default=None, repr=False)
+    _stamp: tuple[int, int, int] | None = field(default=None, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def sum(self, tally: Callable[[Points], NDArray[np.int64]], size: int) -> NDArray[np.int64]:
         """Return the sum of `tally` over all batches of points."""
@@ -77,8 +81,11 @@ class LocalEngine:
 
     def _prepare(self) -> None:
         """Read everything once: to choose each person's points, and to keep all points that fit."""
-        if self._digest is not None:
-            return
+        with self._lock:
+            if self._digest is None:
+                self._read_once()
+
+    def _read_once(self) -> None:
         if self.at_most is not None:
             for batch, first in self._batches():
                 person, ticket, _ = self._tickets(batch, first)
@@ -98,9 +105,22 @@ class LocalEngine:
 
     def _batches(self) -> Iterator[tuple[Batch, int]]:
         first = 0
+        self._check_unchanged()
         for batch in self.source.batches():
             yield batch, first
             first += len(batch.coordinates)
+        self._check_unchanged()
+
+    def _check_unchanged(self) -> None:
+        """Refuse to go on with a file that changed since it was first read: each person's points were chosen then."""
+        path = getattr(self.source, "path", None)
+        if path is None:
+            return
+        status = Path(path).stat()
+        stamp = status.st_size, status.st_mtime_ns, status.st_ino
+        self._stamp = self._stamp or stamp
+        if stamp != self._stamp:
+            raise OSError("the file changed while it was read")
 
     def _read(self, sums: NDArray[np.uint64] | None = None) -> Iterator[Steps]:
         for batch, first in self._batches():

@@ -104,7 +104,7 @@ def window_sizes(count: Numbers, inside: int) -> Numbers:
 
 def below(limits: NDArray[np.uint64], words: Words) -> NDArray[np.uint64]:
     """Return, for each limit, an even whole number below it: exact, by throwing biased words away."""
-    result = words(len(limits))
+    result = words(len(limits)).copy()  # words from the operating system cannot be written to
     with np.errstate(over="ignore"):
         unfair = (np.uint64(0) - limits) % limits
     pending = np.flatnonzero(result < unfair)

@@ -32,7 +32,7 @@ class Part(BaseModel):
 class Guarantee(Part):
     """The promise itself."""
 
-    definition: Literal["pure differential privacy"] = "pure differential privacy"
+    definition: Literal["pure differential privacy", "none: a rehearsal"] = "pure differential privacy"
     epsilon: str
     delta: Literal["0"] = "0"
     adjacency: Literal["add or remove one unit"] = "add or remove one unit"
@@ -125,7 +125,9 @@ class Statement(Part):
     post_processing: tuple[str, ...]
     unprotected: tuple[str, ...] = ()
     randomness: dict[str, str]
-    numerics: str = "integers and exact fractions in every step that reads private points"
+    numerics: str = (
+        "each record is placed by itself, on a lattice; counts, noise and weights are integers and exact fractions"
+    )
     ledger: LedgerEntry | None
     not_promised: tuple[str, ...]
     in_plain_words: str

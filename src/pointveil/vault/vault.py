@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import threading
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from pointveil.vault.rehearsal import Rehearsal
 
 MOST_CELLS = 50_000_000
+UNREADABLE = b"data that could not be read"
 Answer = TypeVar("Answer")
 
 
@@ -48,6 +50,7 @@ class Vault:
         "__charge",
         "__engine",
         "__ledger",
+        "__lock",
         "__noise",
         "__protection",
         "__release",
@@ -71,6 +74,9 @@ class Vault:
             raise InputError(f"noise must be one of {', '.join(NOISES)}, not {noise!r}.")
         self.__engine, self.__world, self.__account, self.__protection = engine, world, account, protection
         self.__noise, self.__words, self.__ledger = noise, words, ledger
+        if words is not secure_words and not self.rehearsal:
+            raise InputError("Only a rehearsal may take its randomness from elsewhere than the operating system.")
+        self.__lock = threading.Lock()
         self.__charge: Charge | None = None
         self.__release = secrets.token_hex(16)
 
@@ -162,15 +168,15 @@ class Vault:
         if max_uses < 1 or len(wanted) != size:
             raise ValueError("max_uses must be at least 1, and wanted must have one number for each region.")
         self._spend(Spend(share.purpose, share.epsilon, "scatter", size))
-        region, site = ask(lambda: self._sites(regions, counts))
-        region, site = scatter_tokens(
-            region,
-            site,
-            counts,
-            np.asarray(wanted, dtype=np.int64),
-            epsilon_per_use=share.epsilon / (self.points_per_unit * max_uses),
-            max_uses=max_uses,
-            words=self.__words,
+        region, site = ask(
+            lambda: scatter_tokens(
+                *locate_sites(self.__engine, regions, counts),
+                counts,
+                np.asarray(wanted, dtype=np.int64),
+                epsilon_per_use=share.epsilon / (self.points_per_unit * max_uses),
+                max_uses=max_uses,
+                words=self.__words,
+            )
         )
         return NoisyPoints(region, site, share.purpose, share.epsilon, self.points_per_unit)
 
@@ -228,19 +234,18 @@ class Vault:
         self.__account.close()
 
     def _spend(self, spend: Spend) -> None:
-        """Write the price down before anything is asked: in the ledger first, if there is one."""
-        self.__account.spend(spend)
-        if self.__ledger is not None and self.__charge is None:
-            self.__charge = self.__ledger(ask(self.__engine.digest))
-
-    def _sites(self, regions: Sites, counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the region and the site of every point that has one; exact, so it stays in here."""
-        located = [regions.locate_sites(xy) for xy in self.__engine.points()]
-        region = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[0] for pair in located)])
-        site = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[1] for pair in located)])
-        known = (region >= 0) & (region < len(counts))
-        known[known] = (site[known] >= 0) & (site[known] < counts[region[known]])
-        return region[known], site[known]
+        """Write the price down before anything is asked: in the ledger first, if there is one; one thread at a time."""
+        with self.__lock:
+            self.__account.spend(spend)
+            if self.__ledger is None or self.__charge is not None:
+                return
+            try:
+                content = ask(self.__engine.digest)
+            except (RuntimeError, MemoryError):
+                # Whether the data could be read is an answer too, so it is paid for like any other.
+                self.__charge = self.__ledger(UNREADABLE)
+                raise
+            self.__charge = self.__ledger(content)
 
     def __repr__(self) -> str:
         stamp = "Rehearsal, not private" if self.rehearsal else "Vault"
@@ -259,6 +264,18 @@ def make_engine(points: PointSource, world: World, protection: Protection) -> Lo
     return LocalEngine(points, Cleaner(world, points.layout.crs), at_most)
 
 
+def locate_sites(
+    engine: LocalEngine, regions: Sites, counts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the region and the site of every point that has one; exact, so it must not leave."""
+    located = [regions.locate_sites(xy) for xy in engine.points()]
+    region = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[0] for pair in located)])
+    site = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[1] for pair in located)])
+    known = (region >= 0) & (region < len(counts))
+    known[known] = (site[known] >= 0) & (site[known] < counts[region[known]])
+    return region[known], site[known]
+
+
 def tally_cells(cells: Cells, xy: NDArray[np.float64], size: int) -> NDArray[np.int64]:
     """Return the exact number of points in each cell; a point with no cell of its own is counted nowhere."""
     located = np.asarray(cells.locate(xy))
@@ -268,14 +285,18 @@ def tally_cells(cells: Cells, xy: NDArray[np.float64], size: int) -> NDArray[np.
 
 def ask(question: Callable[[], Answer]) -> Answer:
     """Return the exact answer; if it fails, say so without a word about the points, and let no value warn."""
+    fault: Exception
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return question()
     except MemoryError:
-        raise
+        # The text of the error would tell how many points there are.
+        fault = MemoryError("There is not enough memory to answer the question; its price stays paid.")
     except Exception:  # noqa: BLE001 - whatever went wrong, its text may quote a point
-        raise RuntimeError("The question could not be answered; its price stays paid.") from None
+        fault = RuntimeError("The question could not be answered; its price stays paid.")
+    # Raised out here, so that it carries no trace of what went wrong, nor of the values at hand then.
+    raise fault
 
 
 def _checked_size(size: int) -> int:

@@ -21,7 +21,17 @@ from pointveil.vault.statement import (
     today,
 )
 
-THEOREMS = {"count": "noise.md, theorem 2", "scatter": "kernel.md, theorem 2"}
+THEOREMS = {"count": "noise.md, theorem on counts", "scatter": "kernel.md, theorem 2 on scatter"}
+LIMITS_OF_NOISE = {
+    "exact": (),
+    "opendp": (
+        "Counts beyond 2^62: OpenDP cuts its noise off there, which happens with a chance below exp(-2^62 epsilon).",
+    ),
+}
+SOURCES = {
+    "exact": "the operating system (os.urandom)",
+    "opendp": "OpenDP's own generator, seeded by the operating system",
+}
 SAMPLERS = {
     ("count", "exact"): "exact discrete Laplace, inverted with lazy bits",
     ("count", "opendp"): "OpenDP discrete Laplace",
@@ -46,14 +56,19 @@ def describe(
         made=today(),
         software=software(),
         rehearsal=REHEARSAL if rehearsal else None,
-        guarantee=Guarantee(epsilon=str(account.spent), unit=protection.unit, points_per_unit=protection.points),
+        guarantee=Guarantee(
+            definition="none: a rehearsal" if rehearsal else "pure differential privacy",
+            epsilon=str(account.spent),
+            unit=protection.unit,
+            points_per_unit=protection.points,
+        ),
         domain=_domain(world),
         method=None,
         questions=tuple(_question(spend, protection, noise) for spend in account.spends),
         post_processing=(),
-        randomness=_randomness(rehearsal=rehearsal),
+        randomness=_randomness(noise, rehearsal=rehearsal),
         ledger=None if charge is None else _entry(charge),
-        not_promised=(*protection.limits, *NOT_PROMISED),
+        not_promised=(*protection.limits, *NOT_PROMISED, *LIMITS_OF_NOISE[noise]),
         in_plain_words=_promise(account, protection, rehearsal=rehearsal),
     )
 
@@ -64,10 +79,10 @@ def _promise(account: Account, protection: Protection, *, rehearsal: bool) -> st
     return plain_words(float(account.spent), protection.unit)
 
 
-def _randomness(*, rehearsal: bool) -> dict[str, str]:
+def _randomness(noise: str, *, rehearsal: bool) -> dict[str, str]:
     if rehearsal:
         return {"source": "a seeded generator", "seeded": "yes"}
-    return {"source": "the operating system (os.urandom)", "seeded": "no"}
+    return {"source": SOURCES[noise], "seeded": "no"}
 
 
 def _domain(world: World) -> Domain:

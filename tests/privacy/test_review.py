@@ -1,0 +1,186 @@
+"""Ways in which one record, one thread or one failure could have told something: each was tried, and none does."""
+
+import os
+import sys
+import threading
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pointveil.engines import AtMost, local
+from pointveil.errors import BudgetError, InputError
+from pointveil.geography import Grid, World
+from pointveil.vault import Everywhere, Ledger, Share, Vault
+from pointveil.vault.account import Account
+from pointveil.vault.kernel import below
+from pointveil.vault.noise import SeededWords, secure_words
+from pointveil.vault.protection import Protection
+from pointveil.vault.vault import make_engine
+
+WHOLE = Share("total", Fraction(1))
+
+
+def table(count: int = 50, **columns: object) -> pa.Table:
+    return pa.table({"lon": [10.001] * count, "lat": [50.001] * count, **columns})
+
+
+def test_rejected_words_of_the_operating_system_are_drawn_again() -> None:
+    """A limit just above 2**63 rejects half of all words."""
+    limits = np.full(2000, 2**63 + 1, dtype=np.uint64)
+
+    assert (below(limits, secure_words) < limits).all()
+
+
+@pytest.mark.parametrize("blank", ["", "  ", "\t"])
+def test_people_without_a_name_are_not_one_person(blank: str, plain_world: World) -> None:
+    names = ["a"] * 5 + [blank] * 45
+
+    vault = Vault.rehearse(table(who=names), plain_world, epsilon=1, seed=1, person="who", max_points=2)
+
+    assert vault.exact_count(Everywhere()).tolist() == [2]
+
+
+@pytest.mark.parametrize("kind", [pa.binary(2), pa.binary_view(), pa.large_binary(), pa.binary()])
+def test_any_bytes_can_name_a_person(kind: pa.DataType, plain_world: World) -> None:
+    names = pa.array([b"\xff\xfe", b"ab", b"\xff\xfe"], kind)
+
+    vault = Vault.rehearse(table(3, who=names), plain_world, epsilon=1, seed=1, person="who", max_points=1)
+
+    assert vault.exact_count(Everywhere()).tolist() == [2]
+
+
+def test_a_column_that_changes_its_type_is_refused() -> None:
+    chooser = AtMost(1)
+    chooser.persons(pa.array([1, 2]))
+
+    with pytest.raises(TypeError, match="one type"):
+        chooser.persons(pa.array(["a"]))
+
+
+def test_one_odd_value_does_not_change_how_others_are_read(plain_world: World) -> None:
+    pd = pytest.importorskip("pandas")
+    kept = []
+    for extra in ([], ["x"], [3.5], [None], [("a", 1)]):
+        who = pd.Series([1, 2, 1, 2, None, 1, *extra], dtype=object)
+        frame = pd.DataFrame({"lon": [10.001] * len(who), "lat": [50.001] * len(who), "who": who})
+        vault = Vault.rehearse(frame, plain_world, epsilon=1, seed=1, person="who", max_points=2)
+        kept.append(int(vault.exact_count(Everywhere())[0]))
+
+    assert max(kept) - min(kept) <= 1
+    assert kept[0] == 4
+
+
+def test_threads_cannot_spend_the_same_budget_twice(plain_world: World) -> None:
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(30):
+            vault = Vault.open(table(), plain_world, epsilon=1)
+            answers: list[object] = []
+
+            def ask(vault: Vault = vault, answers: list[object] = answers) -> None:
+                try:
+                    answers.append(vault.count(Everywhere(), WHOLE))
+                except BudgetError:
+                    return
+
+            threads = [threading.Thread(target=ask) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert len(answers) == 1
+            assert vault.left == 0
+    finally:
+        sys.setswitchinterval(interval)
+
+
+class TooMuch:
+    """Cells that ask for more memory than there is, and would say how many points there are."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def locate(self, xy: np.ndarray) -> np.ndarray:
+        raise MemoryError(f"cannot hold {len(xy)} points")
+
+
+class Broken:
+    """Cells that fail, with points at hand."""
+
+    def __len__(self) -> int:
+        return 1
+
+    def locate(self, xy: np.ndarray) -> np.ndarray:
+        raise KeyError(str(xy))
+
+
+@pytest.mark.parametrize("cells", [TooMuch(), Broken()])
+def test_a_failure_carries_nothing_of_the_points(cells: TooMuch | Broken, plain_world: World) -> None:
+    vault = Vault.open(table(), plain_world, epsilon=1)
+
+    with pytest.raises((MemoryError, RuntimeError)) as caught:
+        vault.count(cells, WHOLE)
+
+    assert "50" not in str(caught.value)
+    assert caught.value.__context__ is None
+    assert caught.value.__cause__ is None
+
+
+def test_data_that_cannot_be_read_are_charged_all_the_same(
+    plain_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    vault = Vault.open(table(), plain_world, epsilon=1, ledger=ledger, dataset="trips")
+    monkeypatch.setattr(local, "fingerprint", lambda _: 1 / 0)
+
+    with pytest.raises(RuntimeError, match="price stays paid"):
+        vault.count(Everywhere(), WHOLE)
+
+    assert [account.spent for account in ledger.accounts()] == [1]
+
+
+def test_a_file_that_changes_between_questions_is_refused(
+    plain_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "KEEP_AT_MOST", 0)
+    path = tmp_path / "live.parquet"
+    pq.write_table(table(100, who=["a"] * 100), path)
+    vault = Vault.open(path, plain_world, epsilon=1, person="who", max_points=8)
+    vault.count(Everywhere(), Share("first", Fraction(1, 2)))
+
+    pq.write_table(table(5000, who=["a"] * 5000), path)
+    os.utime(path, ns=(1, 1))
+
+    with pytest.raises(RuntimeError, match="could not be answered"):
+        vault.count(Everywhere(), Share("second", Fraction(1, 2)))
+
+
+def test_only_a_rehearsal_takes_other_randomness(plain_world: World) -> None:
+    from pointveil.formats import open_points
+
+    engine = make_engine(open_points(table()), plain_world, Protection())
+
+    with pytest.raises(InputError, match="Only a rehearsal"):
+        Vault(engine, plain_world, Account(Fraction(1)), Protection(), words=SeededWords(1))
+
+
+def test_a_survey_does_not_carry_the_names_of_other_columns(plain_world: World, tmp_path: Path) -> None:
+    from pointveil.surveys import Survey
+    from pointveil.synthesis import survey
+
+    survey(Vault.open(table(secret_diagnosis=["x"] * 50), plain_world, epsilon=1), "ugrid-uni").write(tmp_path / "s")
+
+    assert b"secret_diagnosis" not in (tmp_path / "s").read_bytes()
+    assert Survey.read(tmp_path / "s").layout.left_out == ()
+
+
+def test_a_statement_of_a_rehearsal_guarantees_nothing(plain_world: World) -> None:
+    vault = Vault.rehearse(table(), plain_world, epsilon=1, seed=1)
+    vault.count(Grid(plain_world.bounds, 2, 2), WHOLE)
+
+    assert vault.statement.guarantee.definition == "none: a rehearsal"
