@@ -44,7 +44,7 @@ class Effort:
 
 
 FAST = Effort()
-LONG_RUNS = 1000
+LONG_RUNS = 400
 
 
 def effort_for(runs: int) -> Effort:

@@ -119,7 +119,7 @@ POINT_PAIRS: tuple[Pair, ...] = (
     alternating(240),
     added("on the corner of the world", CORNER, crowd(3, CENTRE), weight=0),
     added("a record far outside", (1e9, -1e9), crowd(2), weight=0),
-    added("in the water", IN_WATER, crowd(2), world=river_world, weight=0),
+    added("in the water", IN_WATER, crowd(2), world=river_world),
     added("at the water's edge", (649.99, 300.0), crowd(2), world=river_world, weight=0),
 )
 PERSON_PAIRS: tuple[Pair, ...] = (
