@@ -52,12 +52,9 @@ def draw(survey: Survey, *, count: int | None = None, seed: int | None = None) -
     seed
         Any whole number. Without it, every drawing is another.
     """
+    check_drawing(count, seed)
     counted, asked = survey.prepared
-    wanted = counted.total if count is None else count
-    if not 0 <= wanted <= MOST_POINTS:
-        raise InputError(f"The number of points must lie between 0 and {MOST_POINTS:,}, not {wanted:,}.")
-    if seed is not None and seed < 0:
-        raise InputError(f"The seed must not be negative, and is {seed}.")
+    wanted = min(counted.total, MOST_POINTS) if count is None else count
     rng = np.random.default_rng(secrets.randbits(64) if seed is None else seed)
     xy = survey.method.placement.draw(survey.world, counted, asked, wanted, rng)
     return SyntheticPoints(to_lattice(xy, survey.world, survey.layout.crs, rng), survey.layout, survey.statement)
@@ -67,7 +64,16 @@ def synthesize(
     vault: Vault, method: str | Method = DEFAULT_METHOD, *, count: int | None = None, seed: int | None = None
 ) -> SyntheticPoints:
     """Survey the vault and draw once."""
+    check_drawing(count, seed)
     return draw(survey(vault, method), count=count, seed=seed)
+
+
+def check_drawing(count: int | None, seed: int | None) -> None:
+    """Refuse, before anything is spent, a number of points or a seed that makes no sense."""
+    if count is not None and not 0 <= count <= MOST_POINTS:
+        raise InputError(f"The number of points must lie between 0 and {MOST_POINTS:,}, not {count:,}.")
+    if seed is not None and seed < 0:
+        raise InputError(f"The seed must not be negative, and is {seed}.")
 
 
 def check_world(method: Method, world: World) -> None:

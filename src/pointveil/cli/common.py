@@ -30,7 +30,13 @@ Person = Annotated[str | None, typer.Option("--person", help="The column that sa
 MaxPoints = Annotated[
     int | None, typer.Option("--max-points", help="How many points of one person are used (8 unless said).")
 ]
-Split = Annotated[str | None, typer.Option("--split", help="Parts of epsilon by purpose, such as count=0.6,place=0.4.")]
+Split = Annotated[
+    str | None,
+    typer.Option(
+        "--split",
+        help="Parts of epsilon by purpose, such as shape=0.3,count=0.7; 'pointveil methods' shows each method's.",
+    ),
+]
 LedgerFile = Annotated[
     Path | None,
     typer.Option("--ledger", help="The ledger's file, instead of the one in your data directory."),

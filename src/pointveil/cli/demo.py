@@ -30,21 +30,21 @@ def demo(
     from pointveil.demo.story import Result, tell_story
 
     results: list[Result] = []
-    picture: Path | None = None
+    pictures: list[Path] = []
     for found in tell_story(directory, epsilon=epsilon, stage=lambda text: stage(text, quiet=quiet or json)):
         if isinstance(found, Result):
             results.append(found)
         else:
-            picture = found
+            pictures.append(found)
     if json:
         rows = [dataclasses.asdict(result) for result in results]
-        print_json({"results": rows, "picture": picture and str(picture), "attribution": ATTRIBUTION})
+        print_json({"results": rows, "pictures": [str(picture) for picture in pictures], "attribution": ATTRIBUTION})
         return
     if not quiet:
         _show(results)
-    if picture is None:
+    if not pictures:
         tell("No picture: it needs matplotlib. Get it with: pip install 'pointveil[figures]'", quiet=quiet)
-    else:
+    for picture in pictures:
         tell(f"Picture: {picture}", quiet=quiet)
     tell(f"Files: {directory}. Map: {ATTRIBUTION}. The people are invented.", quiet=quiet)
 
@@ -54,7 +54,12 @@ def _show(results: list) -> None:  # type: ignore[type-arg]
     from rich.table import Table
 
     table = Table(
-        "method", "points", "cell error (100 m)", "off the street by", "CPU", title="Helsinki, invented people"
+        "method",
+        "points",
+        "cell error (100 m)",
+        "distance to streets wrong by",
+        "CPU",
+        title="Helsinki, invented people",
     )
     for result in results:
         table.add_row(

@@ -30,7 +30,7 @@ def show(ledger: LedgerFile = None, json: Json = False) -> None:
                     "cap": str(account.cap),
                     "spent": str(account.spent),
                     "left": str(account.left),
-                    "releases": account.charges,
+                    "charges": account.charges,
                 }
                 for account in accounts
             ]
@@ -39,7 +39,7 @@ def show(ledger: LedgerFile = None, json: Json = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("dataset", "also known as", "cap", "spent", "left", "releases")
+    table = Table("dataset", "also known as", "cap", "spent", "left", "charges")
     for account in accounts:
         amounts = (f"{float(amount):g}" for amount in (account.cap, account.spent, account.left))
         table.add_row(account.name, ", ".join(account.aliases), *amounts, str(account.charges))

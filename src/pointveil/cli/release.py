@@ -56,9 +56,10 @@ class Answered:
 
 def answer(asked: Request) -> Answered:
     """Check everything public, then open the vault and ask; nothing is charged if a check fails."""
-    from pointveil.synthesis import check_world, survey
+    from pointveil.synthesis import check_drawing, check_world, survey
     from pointveil.vault import Ledger, Vault, default_ledger_path, exact_epsilon
 
+    check_drawing(asked.count, asked.seed)
     with stage("Reading the public world", quiet=asked.quiet):
         world = open_world(asked.world)
         method = parse_method(asked.method, asked.split)

@@ -91,6 +91,9 @@ def synthesize(
         )
         return
     if count is None and len(synthetic) * float(Fraction(statement.guarantee.epsilon)) < ALMOST_NONE:
-        tell("Warning: hardly any point is on the land of this world. Are --columns and --crs right?", quiet=quiet)
+        tell(
+            "Warning: hardly any point is on the land of this world. Are --columns, --crs and --person right?",
+            quiet=quiet,
+        )
     tell(f"Wrote {len(synthetic):,} synthetic points to {output}, and the statement beside it.", quiet=quiet)
     tell(str(statement), quiet=quiet)

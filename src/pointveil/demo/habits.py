@@ -153,9 +153,7 @@ class Streets:
         corners, line = shapely.get_coordinates(roads.lines_m, return_index=True)
         same = line[1:] == line[:-1]
         starts, steps, line = corners[:-1][same], np.diff(corners, axis=0)[same], line[1:][same]
-        crowd, *manners = np.array(
-            [_class_of(highway) for highway in roads.attributes["highway"].to_pylist()]
-        ).T
+        crowd, *manners = np.array([_class_of(highway) for highway in roads.attributes["highway"].to_pylist()]).T
         liked = _taste_by_name(roads.attributes["name"].to_pylist(), rng)
         weight = np.hypot(*steps.T) * (crowd * liked)[line] * spots.pull(starts + steps / 2)
         doors = _shares(_taste(DOORWAYS, rng))

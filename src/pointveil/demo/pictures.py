@@ -70,12 +70,8 @@ def _lay_out(panels: int, bounds: tuple[float, float, float, float]) -> tuple[An
     step_x, step_y = PANEL_WIDTH + GAP, map_height + TITLE_HEIGHT
     width, height = columns * step_x + GAP, rows * step_y + FOOT_HEIGHT + GAP / 2
     figure = figure_class(figsize=(width, height))
-    corners = [
-        (GAP + k % columns * step_x, FOOT_HEIGHT + (rows - 1 - k // columns) * step_y) for k in range(panels)
-    ]
-    axes = [
-        figure.add_axes((x / width, y / height, PANEL_WIDTH / width, map_height / height)) for x, y in corners
-    ]
+    corners = [(GAP + k % columns * step_x, FOOT_HEIGHT + (rows - 1 - k // columns) * step_y) for k in range(panels)]
+    axes = [figure.add_axes((x / width, y / height, PANEL_WIDTH / width, map_height / height)) for x, y in corners]
     for ax in axes:
         ax.set(xlim=bounds[::2], ylim=bounds[1::2], xticks=[], yticks=[], facecolor=PAPER)
         ax.spines[:].set(color=PALE_INK, linewidth=0.5)

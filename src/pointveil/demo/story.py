@@ -16,12 +16,13 @@ from pointveil.errors import MissingExtraError
 from pointveil.evaluation.cell_error import shifted_cell_error
 from pointveil.evaluation.edge_distance import mean_edge_distance_difference
 from pointveil.geography import World
-from pointveil.methods import METHODS
+from pointveil.methods import DEFAULT_METHOD, METHODS
 from pointveil.synthesis import synthesize
 from pointveil.vault import Ledger, Vault
 
 CELL = 100.0
 PICTURE = "real-beside-synthetic.png"
+ALL_METHODS = "every-method.png"
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ Stage = Callable[[str], AbstractContextManager[None]]
 
 
 def tell_story(directory: Path, *, epsilon: object, stage: Stage) -> Iterator[Result | Path]:
-    """Synthesize the built-in city with every method; yields each result, then the picture's path.
+    """Synthesize the built-in city with every method; yields each result, then the paths of two pictures.
 
     Everything is written to `directory`: the world, the people, a synthetic file and a statement for each method,
     and a ledger of its own, so that your own is not touched.
@@ -69,9 +70,12 @@ def tell_story(directory: Path, *, epsilon: object, stage: Stage) -> Iterator[Re
             result, drawn[name] = _try(name, directory, world, real, epsilon)
         yield result
     try:
-        with stage("Drawing the picture"):
-            draw_comparison(world, real, drawn, directory / PICTURE)
+        with stage("Drawing the pictures"):
+            best = {f"{DEFAULT_METHOD}, epsilon {epsilon}": drawn[DEFAULT_METHOD]}
+            draw_comparison(world, real, best, directory / PICTURE)
+            draw_comparison(world, real, drawn, directory / ALL_METHODS)
         yield directory / PICTURE
+        yield directory / ALL_METHODS
     except MissingExtraError:
         return
 

@@ -46,6 +46,9 @@ class Ledger:
 
     path: Path
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", Path(self.path))
+
     def set_cap(self, dataset: str, epsilon: Fraction | int | str) -> Account:
         """Set how much may be spent on a dataset in all; a cap below what is spent just leaves nothing."""
         name, amount = plain(dataset, "name of a dataset"), exact(epsilon)
