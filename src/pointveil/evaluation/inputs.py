@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from pointveil.errors import InputError
 from pointveil.evaluation.base import XY
 from pointveil.evaluation.comparison import Evaluation, evaluate
 from pointveil.evaluation.points import in_metres
+from pointveil.evaluation.road_search import RoadSearch
 from pointveil.formats import open_points, read_statement
 from pointveil.geography import World
 from pointveil.vault import Statement, parse_statement
@@ -44,16 +46,22 @@ class Pair:
         """Measure everything."""
         return evaluate(self.real, self.synthetic, self.world, seed=seed)
 
-    @property
+    @cached_property
     def real_on_land(self) -> XY:
         """The real points that are compared."""
         finite = self.real[np.isfinite(self.real).all(axis=1)]
         return finite[self.world.on_land(finite)]
 
-    @property
+    @cached_property
     def known_synthetic(self) -> XY:
         """The synthetic points that have coordinates."""
         return self.synthetic[np.isfinite(self.synthetic).all(axis=1)]
+
+    @cached_property
+    def road_distances(self) -> tuple[XY, XY]:
+        """How far from the nearest road the real and the synthetic points are, in metres; the world must have roads."""
+        search = RoadSearch(self.world)
+        return search.distances(self.real_on_land), search.distances(self.known_synthetic)
 
     def warnings(self, result: Evaluation) -> list[str]:
         """Return what makes the comparison doubtful, in sentences."""

@@ -10,7 +10,6 @@ import numpy as np
 
 from pointveil.evaluation.base import BANNER, XY
 from pointveil.evaluation.comparison import Evaluation
-from pointveil.evaluation.edge_distance import road_distances
 from pointveil.evaluation.inputs import Pair
 from pointveil.evaluation.map_data import encode_map, encode_points
 from pointveil.evaluation.measures import CELL_SIZES, GRANULARITIES, RANGE_RADII
@@ -46,7 +45,7 @@ def report_page(pair: Pair, result: Evaluation) -> str:
     """Return the report as HTML."""
     real, synthetic = pair.real_on_land, pair.known_synthetic
     typical = _typical_ranges(real, pair, result.seed)
-    offsets = _offsets(real, synthetic, pair, result)
+    offsets = _offsets(pair, result)
     data = {
         "names": list(pair.names),
         "points": [result.real_points, result.synthetic_points],
@@ -68,8 +67,7 @@ def report_page(pair: Pair, result: Evaluation) -> str:
 
 def glance(pair: Pair, result: Evaluation) -> list[Card]:
     """Return the answers at the top of the report, for those who read no page."""
-    real, synthetic = pair.real_on_land, pair.known_synthetic
-    return _cards(result, _typical_ranges(real, pair, result.seed), _offsets(real, synthetic, pair, result))
+    return _cards(result, _typical_ranges(pair.real_on_land, pair, result.seed), _offsets(pair, result))
 
 
 def _cards(result: Evaluation, typical: dict[int, float], offsets: dict[str, Any] | None) -> list[Card]:
@@ -85,11 +83,11 @@ def _typical_ranges(real: XY, pair: Pair, seed: int) -> dict[int, float]:
     return {radius: float(counts_within(real, centres, radius).mean()) for radius in RANGE_RADII}
 
 
-def _offsets(real: XY, synthetic: XY, pair: Pair, result: Evaluation) -> dict[str, Any] | None:
+def _offsets(pair: Pair, result: Evaluation) -> dict[str, Any] | None:
     """Return how far from the roads both are; nothing if that was not measured."""
     if "medd" not in result.values:
         return None
-    one, other = road_distances(pair.world, real), road_distances(pair.world, synthetic)
+    one, other = pair.road_distances
     return {
         "at": OFFSETS.tolist(),
         "real": shares_within(one, OFFSETS),

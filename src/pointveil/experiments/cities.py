@@ -11,17 +11,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import shapely
 from numpy.typing import NDArray
 
 from pointveil.demo.city import city as built_in_city
 from pointveil.demo.people import people
 from pointveil.errors import InputError
+from pointveil.evaluation.road_search import RoadSearch
 from pointveil.experiments.plan import City
 from pointveil.geography import World
-from pointveil.geography.candidates import CandidateGrid
 from pointveil.geography.network import Network
-from pointveil.geography.segments import Segments
 from pointveil.vault import Vault
 
 VARIABLE = "POINTVEIL_DATA"
@@ -48,19 +46,14 @@ class Loaded:
     real: NDArray[np.float64]
 
     @cached_property
-    def real_road_distance(self) -> float:
-        """The mean distance of the real points to the nearest road, worked out once for all runs."""
-        return float(self.road_distances(self.real).mean())
+    def roads(self) -> RoadSearch:
+        """Finds the nearest road."""
+        return RoadSearch(self.world)
 
     @cached_property
-    def _search(self) -> CandidateGrid:
-        roads = self.world.roads
-        lines = np.zeros(0, dtype=object) if roads is None else shapely.get_parts(roads.lines_m)
-        return CandidateGrid.over(Segments.of(lines), self.world.bounds)
-
-    def road_distances(self, xy: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the distance of each point to its nearest road: the same as `evaluation` does, many times sooner."""
-        return self._search.nearest(xy)[1]
+    def real_road_distance(self) -> float:
+        """The mean distance of the real points to the nearest road, worked out once for all runs."""
+        return float(self.roads.distances(self.real).mean())
 
 
 def find_data(given: Path | None) -> Path | None:

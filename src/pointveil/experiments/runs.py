@@ -280,7 +280,7 @@ def measure(synthetic: SyntheticPoints, loaded: Loaded, measures: list[str]) -> 
 
 def _medd(xy: NDArray[np.float64], loaded: Loaded) -> float:
     """Return MEDD with the real half worked out only once a city, and a quicker search."""
-    return abs(loaded.real_road_distance - float(loaded.road_distances(xy).mean()))
+    return abs(loaded.real_road_distance - float(loaded.roads.distances(xy).mean()))
 
 
 QUICKER = {"medd": _medd}
