@@ -118,7 +118,7 @@ def test_two_columns_of_one_name_are_refused_only_when_they_are_needed(tmp_path:
         (b"lon,lat\n +1.5 ,\t-2e0 \n", [(1.5, -2.0)]),
         (b"lon,lat\n.5,5.\n", [(0.5, 5.0)]),
         (b"lon;lat\n1,5;-2,5\n", [(1.5, -2.5)]),
-        (b'note,lon,lat\n"two\nlines, and ""more""",1,2\nx,3,4\n', [(1.0, 2.0), (3.0, 4.0)]),
+        (b'note,lon,lat\n"one line, and ""more""",1,2\nx,3,4\n', [(1.0, 2.0), (3.0, 4.0)]),
         (b'note,lon,lat\n5" pipe,1,2\nx,3,4\n', [(1.0, 2.0), (3.0, 4.0)]),
         (b'lon,lat\n1, "2"\n', [(1.0, 2.0)]),
         (b"note,lon,lat\n\xff\xfe\x00,1,2\n", [(1.0, 2.0)]),
@@ -179,7 +179,7 @@ def test_a_bad_line_spoils_itself_only(line: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("block", [7, 16, 61, 1000])
 def test_the_size_of_a_block_changes_nothing(block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [f'"a, {i}\n",{i}.5,-{i}.25' if i % 3 else f"b,{i}.5,-{i}.25" for i in range(50)]
+    lines = [f'"a, {i}",{i}.5,-{i}.25' if i % 3 else f"b,{i}.5,-{i}.25" for i in range(50)]
     path = saved(tmp_path, "note,lon,lat\r\n" + "\r\n".join(lines) + "\r\n")
     monkeypatch.setattr(records, "BLOCK_BYTES", max(block, max(map(len, lines)) + 2))
 
@@ -187,12 +187,11 @@ def test_the_size_of_a_block_changes_nothing(block: int, tmp_path: Path, monkeyp
 
 
 def test_bad_quotes_far_from_a_record_do_not_touch_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = [f'"a, {i}\n",{i}.5,-{i}.25' for i in range(500)]
+    lines = [f'"a, {i}",{i}.5,-{i}.25' for i in range(500)]
     for place in range(0, 500, 100):
         lines[place] = ('5" pipe,1,2', '"x,1,2', 'x",1,2', '"a"b,1,2', '"')[place // 100]
     path = saved(tmp_path, "note,lon,lat\n" + "\n".join(lines) + "\n" + "z" * 3000 + ",1000.5,0\n")
     monkeypatch.setattr(records, "BLOCK_BYTES", 4000)
-    monkeypatch.setattr(records, "LONGEST_RECORD", 40)
 
     found = read(path)
 
@@ -213,7 +212,7 @@ def test_even_a_text_that_arrow_refuses_is_read(tmp_path: Path, monkeypatch: pyt
     def refuse(*_: Any) -> None:
         raise pa.ArrowInvalid("secret 41.5")
 
-    path = saved(tmp_path, 'note,lon,lat\n"a\nb",1.5,2.5\nx\ny,bad,3\n')
+    path = saved(tmp_path, 'note,lon,lat\n"a, b",1.5,2.5\nx\ny,bad,3\n')
     monkeypatch.setattr("pyarrow.csv.read_csv", refuse)
 
     found = read(path)
@@ -233,8 +232,8 @@ def test_persons_are_the_same_whatever_their_neighbours(tmp_path: Path) -> None:
 
 
 def test_persons_keep_their_bytes_in_a_block_with_bad_lines(tmp_path: Path) -> None:
-    names = ["ünï".encode(), b"\xff\xfe", b"bob", b""]
-    lines = [name + b",1,2\n" for name in names]
+    names = ["ünï".encode(), b"\xff\xfe", b"bob", None]
+    lines = [(name or b" ") + b",1,2\n" for name in names]
 
     for bad in (b"", b"\xff\n", b"x,bad,2\n", b'"\n', b'5" x,1\n'):
         path = saved(tmp_path, b"who,lon,lat\n" + lines[0] + bad + b"".join(lines[1:]))
@@ -268,6 +267,48 @@ def test_numbers_are_written_short_and_plain(tmp_path: Path) -> None:
 
     assert degrees.read_text() == "lon,lat\n0.3,0\n-8.6123457,100\n"
     assert metres.read_text() == "x,y\n0.3,0\n-8.61,100\n"
+
+
+@pytest.mark.parametrize("last", ['y"', '1,50,y"', 'y",1,50', '"'])
+def test_two_stray_quotes_do_not_swallow_the_lines_between(last: str, tmp_path: Path) -> None:
+    lines = [f"1,{i},p{i}" for i in range(60)]
+    path = saved(tmp_path, "\n".join(["lon,lat,who", '1,99,"x', *lines, last]) + "\n")
+
+    found = read(path)
+
+    assert found[:60] == [(1.0, float(i)) for i in range(60)]
+    assert (1.0, 99.0) not in found
+
+
+def test_a_line_break_within_quotes_makes_bad_lines_and_nothing_more(tmp_path: Path) -> None:
+    path = saved(tmp_path, 'note,lon,lat\na,1,2\n"two\nlines",3,4\n"b",5,6\n')
+
+    assert [point for point in read(path) if np.isfinite(point).all()][:2] == [(1.0, 2.0), (5.0, 6.0)]
+
+
+def test_the_header_is_one_line_whatever_its_quotes(tmp_path: Path) -> None:
+    path = saved(tmp_path, 'lon,lat,"na\n1,2,x\n3,4,y"\n5,6,z\n')
+
+    assert open_points(path).layout.left_out == ("na",)
+    assert sorted(read(path)) == [(1.0, 2.0), (3.0, 4.0), (5.0, 6.0)]
+
+
+@pytest.mark.parametrize("before", ["", "1,2\n", "1,2\n" * 9, "1,2\n" * 12])
+@pytest.mark.parametrize("length", [49, 50, 51, 52, 99, 101, 151])
+def test_whether_a_line_is_too_long_does_not_depend_on_its_place(
+    before: str, length: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = saved(tmp_path, "lon,lat\n" + before + "3,4" + " " * (length - 3) + "\n5,6\n")
+    monkeypatch.setattr(records, "BLOCK_BYTES", 50)
+
+    assert ((3.0, 4.0) in read(path)) == (length <= 50)
+    assert (5.0, 6.0) in read(path)
+
+
+def test_a_blank_person_is_nobody(tmp_path: Path) -> None:
+    path = saved(tmp_path, 'who,lon,lat\n,1,2\n" ",1,2\n \t,1,2\nbob,1,2\n')
+
+    assert people(path, "who") == [None, None, None, b"bob"]
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

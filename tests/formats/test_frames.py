@@ -1,7 +1,10 @@
 """Frames of other libraries, none of which is needed."""
 
+import datetime as dt
 import subprocess
 import sys
+import uuid
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -43,7 +46,7 @@ def test_a_frame_is_read_like_a_file(library: str) -> None:
     (batch,) = source.batches()
 
     assert np.array_equal(batch.coordinates, POINTS)
-    assert batch.person.to_pylist() == ["a", "b"]
+    assert batch.person.to_pylist() == [b"a", b"b"]
     assert (source.layout.names, source.layout.left_out) == (("lat", "lon"), ("id",))
     assert output_layout("out.parquet", source.layout).names == ("lat", "lon")
     assert np.array_equal(read(frame_of(library), columns=("lat", "lon")), POINTS[:, ::-1])
@@ -91,6 +94,104 @@ def test_a_pandas_column_of_all_sorts_of_things_is_read_value_by_value() -> None
     assert batch.coordinates[:2, 0].tolist() == [1.5, 2.5]
     assert np.isnan(batch.coordinates[2:7, 0]).all()
     assert len(batch.person) == len(things)
+
+
+ODD = [
+    uuid.UUID(int=5),
+    [1, 2],
+    {"a": 1},
+    {1},
+    (1, "x"),
+    dt.date(2020, 1, 1),
+    dt.datetime(1, 1, 1),  # noqa: DTZ001
+    dt.timedelta(1),
+    np.timedelta64(1, "D"),
+    np.datetime64("2020-01-01"),
+    np.arange(3),
+    b"\xff",
+    "\ud800",
+    "x",
+    "1",
+    b"1",
+    1.5,
+    True,
+    10**5000,
+    1 + 2j,
+    Decimal("1e999999999"),
+    object(),
+]
+NOBODY = [None, float("nan"), np.float32("nan"), Decimal("nan"), np.datetime64("NaT"), "", " \n", b"", b" "]
+
+
+@pytest.mark.parametrize("odd", [*ODD, *NOBODY], ids=lambda value: type(value).__name__)
+def test_one_odd_value_changes_how_no_other_is_read(odd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pandas = pytest.importorskip("pandas")
+    monkeypatch.setattr(frames, "BATCH_ROWS", 4)
+    values = [1, np.int64(1), 2.5, "2.5", None, "x", b"2", 3]
+
+    def read_column(things: list[Any]) -> tuple[list[Any], list[Any]]:
+        column = pandas.Series(things, dtype=object)
+        batches = list(
+            open_points(pandas.DataFrame({"lon": column, "lat": 1.0, "who": column}), person="who").batches()
+        )
+        assert {batch.person.type for batch in batches} == {pa.binary()}
+        x = np.concatenate([batch.coordinates[:, 0] for batch in batches])
+        return np.nan_to_num(x, nan=-1).tolist(), [name for batch in batches for name in batch.person.to_pylist()]
+
+    alone, together = read_column(values), read_column([*values, odd])
+
+    assert alone[0] == [1, 1, 2.5, 2.5, -1, -1, 2, 3]
+    assert (together[0][:-1], together[1][:-1]) == alone
+    assert alone[1][0] == alone[1][1]
+    assert read_column([odd])[1] == together[1][-1:]
+
+
+def test_different_persons_of_a_pandas_column_stay_different() -> None:
+    pandas = pytest.importorskip("pandas")
+    long = ["n" * 300, "n" * 301, "n" * 300 + "m"]
+    frame = pandas.DataFrame({"lon": 1.0, "lat": 1.0, "who": pandas.Series([*ODD, *long, 7], dtype=object)})
+    nobody = pandas.DataFrame(
+        {"lon": 1.0, "lat": 1.0, "who": pandas.Series([*NOBODY, pandas.NA, pandas.NaT], dtype=object)}
+    )
+
+    (batch,) = open_points(frame, person="who").batches()
+    (nameless,) = open_points(nobody, person="who").batches()
+
+    assert len(set(batch.person.to_pylist())) == len(frame)
+    assert batch.person.null_count == 0
+    assert nameless.person.null_count == len(nobody)
+
+
+@pytest.mark.parametrize("dtype", ["object", "category", "Int64", "int8", "float32", "string", "float64[pyarrow]"])
+def test_the_dtype_of_a_pandas_column_decides_how_it_is_read(dtype: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    values = [str(i) for i in (1, 2, 1)] if dtype == "string" else [1, 2, 1]
+    column = pandas.Series(values, dtype=dtype)
+
+    (batch,) = open_points(pandas.DataFrame({"lon": column, "lat": column, "who": column}), person="who").batches()
+
+    assert batch.coordinates.tolist() == [[1, 1], [2, 2], [1, 1]]
+    first, second, third = batch.person.to_pylist()
+    assert first == third != second
+
+
+def test_a_pandas_column_of_dates_holds_no_coordinates() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"lon": pandas.to_datetime(["2020-01-01"]), "lat": 1.0})
+
+    with pytest.raises(InputError, match="Column 'lon' of the frame holds datetime64"):
+        open_points(frame)
+
+
+def test_a_query_that_fails_quotes_no_record() -> None:
+    polars = pytest.importorskip("polars")
+    lazy = polars.DataFrame({"lon": ["1", "secret"], "lat": [1.0, 2.0]}).lazy()
+
+    with pytest.raises(InputError, match="The polars frame cannot be collected") as caught:
+        open_points(lazy.with_columns(polars.col("lon").cast(polars.Float64)))
+
+    assert caught.value.__suppress_context__
+    assert "secret" not in str(caught.value)
 
 
 def test_a_geopandas_frame_says_its_own_crs() -> None:

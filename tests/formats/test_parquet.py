@@ -1,6 +1,9 @@
 """Parquet with two columns, and GeoParquet in its encodings."""
 
 import json
+import struct
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -80,9 +83,72 @@ def test_a_person_comes_along_with_each_record(tmp_path: Path) -> None:
 
     (batch,) = open_points(path, person="who").batches()
 
-    assert batch.person.to_pylist() == ["ann", None, "bob"]
+    assert batch.person.to_pylist() == [b"ann", None, b"bob"]
     with pytest.raises(InputError, match="no column 'nobody'"):
         open_points(path, person="nobody")
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.binary(2), pa.binary(), pa.large_binary(), pa.binary_view(), pa.dictionary(pa.int32(), pa.binary())],
+    ids=str,
+)
+def test_the_bytes_of_a_person_need_not_be_text(kind: Any) -> None:
+    who = pa.array([b"\xff\xfe", b"ab", b"  ", None], kind)
+
+    (batch,) = open_points(pa.table({"who": who, "lon": [1.0] * 4, "lat": [1.0] * 4}), person="who").batches()
+
+    assert batch.person.type == pa.binary()
+    assert batch.person.to_pylist() == [b"\xff\xfe", b"ab", None, None]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(pa.timestamp(unit, zone) for unit in ("s", "ms", "us", "ns") for zone in (None, "UTC", "Europe/Lisbon")),
+        *(pa.date64(), pa.time64("us"), pa.duration("s"), pa.int64(), pa.decimal128(30, 2)),
+    ],
+    ids=str,
+)
+def test_no_number_is_too_large_for_a_person(kind: Any) -> None:
+    numbers = [0, 2**62, -(2**62), 2**63 - 1]
+    who = pa.array(numbers, pa.int64()).cast(kind) if pa.types.is_decimal(kind) else pa.array(numbers).view(kind)
+
+    (batch,) = open_points(pa.table({"who": who, "lon": [1.0] * 4, "lat": [1.0] * 4}), person="who").batches()
+
+    assert len(set(batch.person.to_pylist())) == 4
+
+
+def test_floats_name_persons_bit_by_bit() -> None:
+    who = [0.1, 0.1 + 2**-55, 0.0, -0.0, float("nan"), None, 1e300]
+
+    (batch,) = open_points(pa.table({"who": who, "lon": [1.0] * 7, "lat": [1.0] * 7}), person="who").batches()
+
+    found = batch.person.to_pylist()
+    assert found[2] == found[3]
+    assert found[4:6] == [None, None]
+    assert len(set(found)) == 5
+
+
+def test_long_names_of_persons_are_shortened_but_not_mixed_up() -> None:
+    names = ["n" * 256, "n" * 257, "n" * 100_000, "n" * 100_001, "", None, "n" * 257, " " * 500]
+
+    (batch,) = open_points(pa.table({"who": names, "lon": [1.0] * 8, "lat": [1.0] * 8}), person="who").batches()
+
+    found = batch.person.to_pylist()
+    assert len(set(found[:4])) == 4
+    assert found[6] == found[1]
+    assert [found[4], found[5], found[7]] == [None] * 3
+    assert max(len(name) for name in found if name) < 300
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.int64()), pa.struct([("a", pa.int64())]), pa.map_(pa.int8(), pa.int8())])
+def test_a_column_that_cannot_name_a_person_is_refused_by_its_type(kind: Any, tmp_path: Path) -> None:
+    columns = {"who": pa.array([], kind), "lon": pa.array([], pa.float64()), "lat": pa.array([], pa.float64())}
+
+    for source in (saved(tmp_path, columns), pa.table(columns)):
+        with pytest.raises(InputError, match=r"Column 'who' of .* cannot say whose a record is"):
+            open_points(source, person="who")
 
 
 def test_small_row_groups_make_large_batches(tmp_path: Path) -> None:
@@ -205,6 +271,47 @@ def test_a_damaged_page_gives_an_error_that_quotes_nothing(tmp_path: Path) -> No
     with pytest.raises(InputError, match=r"points\.parquet is damaged") as caught:
         read(path)
     assert caught.value.__suppress_context__
+
+
+def nested(depth: int) -> bytes:
+    return (b"\x01" + struct.pack("<II", 7, 1)) * depth + bytes(shapely.to_wkb(shapely.Point(1, 2)))
+
+
+@pytest.mark.parametrize("depth", [1, 100_000])
+def test_collections_are_never_opened_however_deep(depth: int, tmp_path: Path) -> None:
+    raw = [shapely.to_wkb(shapely.Point(1, 2)), nested(depth)]
+    path = saved(tmp_path, {"geometry": raw}, geo_of("geometry", geometry_types=[]))
+
+    code = (
+        f"from pointveil.formats import open_points; (b,) = open_points({str(path)!r}).batches(); print(b.coordinates)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stdout) == (0, "[[ 1.  2.]\n [nan nan]]\n")
+
+
+@pytest.mark.parametrize("flavor", ["iso", "extended"])
+@pytest.mark.parametrize("byte_order", [0, 1])
+@pytest.mark.parametrize("srid", [False, True])
+@pytest.mark.parametrize("wkt", ["POINT (1 2)", "POINT Z (1 2 3)", "POINT M (1 2 3)", "POINT ZM (1 2 3 4)"])
+def test_every_way_to_write_a_point_is_read(flavor: Any, byte_order: int, srid: bool, wkt: str) -> None:  # noqa: FBT001
+    point = shapely.from_wkt(wkt)
+    many = shapely.from_wkt(wkt.replace("POINT", "MULTIPOINT").replace("(", "((").replace(")", "))"))
+    shapes = shapely.set_srid([point, many], 4326)
+    options = {"byte_order": byte_order, "include_srid": srid and flavor == "extended", "output_dimension": 4}
+    raw = list(shapely.to_wkb(shapes, flavor=flavor, **options))
+
+    found = points_of_wkb(pa.array([*raw, *(each[:-1] for each in raw), None]))
+
+    assert found[:2].tolist() == [[1, 2], [1, 2]]
+    assert np.isnan(found[2:]).all()
+
+
+def test_a_missing_geometry_is_nowhere_even_if_bytes_lie_there() -> None:
+    shapes = wkb_of_points(np.ones((2, 2)))
+    masked = pa.Array.from_buffers(pa.binary(), 2, [pa.py_buffer(b"\x01"), *shapes.buffers()[1:]])
+
+    assert np.array_equal(points_of_wkb(masked), np.array([(1, 1), (np.nan, np.nan)]), equal_nan=True)
 
 
 def test_slices_of_wkb_are_read_from_where_they_begin() -> None:

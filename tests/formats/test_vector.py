@@ -1,6 +1,7 @@
 """GeoPackage, Shapefile and FlatGeobuf as people really write them."""
 
 import sqlite3
+import struct
 import warnings
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,8 @@ def test_a_person_comes_along_with_each_record(suffix: str, tmp_path: Path) -> N
     (batch,) = open_points(path, person="who").batches()
 
     people = dict(zip(batch.person.to_pylist(), batch.coordinates.tolist(), strict=True))
-    assert people == {"person 0": [1, 2], "person 1": [3, 4]}
+    tag = "str:" if suffix == ".gpkg" else ""
+    assert people == {f"{tag}person {i}".encode(): point for i, point in enumerate([[1, 2], [3, 4]])}
     with pytest.raises(InputError, match="no column 'nobody'"):
         open_points(path, person="nobody")
 
@@ -140,6 +142,65 @@ def test_a_bad_geometry_in_a_geopackage_spoils_itself_only(value: str, tmp_path:
     found = read(path, person="who")
 
     assert np.array_equal(found, np.array([[1, 2], [np.nan, np.nan], [1, 2]]), equal_nan=True)
+
+
+def altered(path: Path, column: str, values: list[Any]) -> Path:
+    with sqlite3.connect(path) as database:
+        for place, value in enumerate(values):
+            database.execute(f"UPDATE people SET {column} = ? WHERE fid = ?", (value, place + 1))  # noqa: S608
+    database.close()
+    return path
+
+
+def test_persons_of_a_geopackage_stay_apart_whatever_the_column_says(tmp_path: Path) -> None:
+    path = saved(tmp_path / "people.gpkg", ["POINT (1 2)"] * 9, SPATIAL_INDEX="NO")
+    with sqlite3.connect(path) as database:
+        database.execute("ALTER TABLE people ADD COLUMN number INTEGER")
+    database.close()
+    values = ["abc", "def", 2, 1.5, 2**62, b"\xff", b"\xfe", "", None]
+
+    (batch,) = open_points(altered(path, "number", values), person="number").batches()
+
+    assert batch.person.type == pa.binary()
+    assert batch.person.null_count == 2
+    assert len(set(batch.person.to_pylist())) == 8
+
+
+@pytest.mark.parametrize("depth", [1, 40, 100_000])
+@pytest.mark.parametrize("envelope", [0, 1, 4])
+def test_a_deep_geometry_in_a_geopackage_is_nowhere(depth: int, envelope: int, tmp_path: Path) -> None:
+    header = b"GP\x00" + bytes([1 | envelope << 1]) + struct.pack("<i", 4326) + b"\x00" * (0, 32, 0, 0, 64)[envelope]
+    point = shapely.to_wkb(shapely.Point(3, 4))
+    nested = (b"\x01" + struct.pack("<II", 7, 1)) * depth + point
+    path = saved(tmp_path / "people.gpkg", ["POINT (1 2)"] * 4, SPATIAL_INDEX="NO")
+
+    found = read(altered(path, "place", [header + nested, header + point, header[:3]]))
+
+    assert np.array_equal(found, np.array([(np.nan, np.nan), (3, 4), (np.nan, np.nan), (1, 2)]), equal_nan=True)
+
+
+def test_late_changes_of_a_geopackage_are_read(tmp_path: Path) -> None:
+    path = saved(tmp_path / "people.gpkg", ["POINT (1 2)"] * 2, SPATIAL_INDEX="NO")
+    database = sqlite3.connect(path)
+    database.execute("PRAGMA journal_mode=WAL")
+    database.execute("UPDATE people SET place = NULL WHERE fid = 1")
+    database.commit()
+
+    found = read(path)
+    database.close()
+
+    assert np.array_equal(found, np.array([(np.nan, np.nan), (1, 2)]), equal_nan=True)
+
+
+def test_a_layer_that_works_out_its_values_is_refused(tmp_path: Path) -> None:
+    path = saved(tmp_path / "people.gpkg", ["POINT (1 2)"], SPATIAL_INDEX="NO")
+    with sqlite3.connect(path) as database:
+        database.execute("ALTER TABLE people ADD COLUMN other TEXT AS (json_extract(who, '$.a'))")
+    database.close()
+
+    assert len(read(path)) == 1
+    with pytest.raises(InputError, match=r"'people' of people\.gpkg is a view or has computed columns"):
+        open_points(path, person="other")
 
 
 def test_a_shapefile_needs_its_index(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from pointveil.formats.base import Batch, Chunks, Layout, Request, make_batch, r
 from pointveil.formats.columns import find_column, find_columns
 from pointveil.formats.crs import DEFAULT_CRS, canonical_chunks, chosen_crs
 from pointveil.formats.files import existing_file
-from pointveil.formats.records import LONGEST_RECORD, one_by_one, records
+from pointveil.formats.persons import person_column
+from pointveil.formats.records import LONGEST_RECORD, fields_of, records
 from pointveil.formats.values import numbers
 
 USUAL_DELIMITERS = ",;\t|"
@@ -92,7 +93,7 @@ class CsvPoints:
         try:
             columns = self._parsed(text, pa.binary(), lambda _: "skip").columns
         except pa.ArrowException:
-            return self._in_text(self._columns(list(one_by_one(block, self.layout.delimiter))))
+            return self._in_text(self._columns([fields_of(line, self.layout.delimiter) for line in block.split(b"\n")]))
         if encode and len(columns) > 2:
             person = [value.decode().encode("latin-1") for value in columns[2].to_pylist()]
             columns = [*columns[:2], pa.array(person, pa.binary())]
@@ -111,7 +112,6 @@ class CsvPoints:
             arrow_csv.ParseOptions(
                 delimiter=self.layout.delimiter,
                 quote_char='"' if b'"' in block else False,
-                newlines_in_values=True,
                 invalid_row_handler=wrong_width,
             ),
             arrow_csv.ConvertOptions(include_columns=names, column_types=kinds),
@@ -130,9 +130,7 @@ class CsvPoints:
     def _made(self, x: Any, y: Any, person: list[Any]) -> Batch:
         if not person:
             return make_batch(x, y)
-        column = person[0]
-        column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-        return make_batch(x, y, pc.replace_substring_regex(column, r"^\s+|\s+$", b""))
+        return make_batch(x, y, person_column(pc.replace_substring_regex(person[0], r"^[\s\v]+|[\s\v]+$", b"")))
 
 
 def read(path: Path, request: Request) -> CsvPoints:
@@ -168,11 +166,12 @@ def header(head: bytes, request: Request, source: str) -> tuple[str, list[str], 
         raise InputError(f"{source} is blank; its first line must hold the names of the columns.")
     if len(lines) == 1 and len(head) == LONGEST_RECORD:
         raise InputError(f"{source} is not CSV: its first line does not end.")
-    text = [decoded(line) for line in lines[:100]]
-    choices = [(delimiter, *split_header(text, delimiter)) for delimiter in delimiters(text[0])]
+    # No more than one line, whatever its quotes: the next is somebody's.
+    text = decoded(lines[0])
+    choices = [(delimiter, split_header(text, delimiter)) for delimiter in delimiters(text)]
     chosen = next((choice for choice in choices if _is_fitting(choice[1], request, source)), None)
-    delimiter, names, count = chosen or max(choices, key=lambda choice: len(choice[1]))
-    return delimiter, names, start + sum(map(len, lines[:count]))
+    delimiter, names = chosen or max(choices, key=lambda choice: len(choice[1]))
+    return delimiter, names, start + len(lines[0])
 
 
 def delimiters(line: str) -> list[str]:
@@ -181,13 +180,14 @@ def delimiters(line: str) -> list[str]:
     return [*USUAL_DELIMITERS, *sorted(others - set(USUAL_DELIMITERS + NEVER_DELIMITERS))]
 
 
-def split_header(lines: list[str], delimiter: str) -> tuple[list[str], int]:
-    """Return the names of a header and how many lines it takes."""
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != " ")
+def split_header(line: str, delimiter: str) -> list[str]:
+    """Return the names of a header."""
     try:
-        return [name.strip() for name in next(reader)], reader.line_num
+        return [
+            name.strip() for name in next(csv.reader([line], delimiter=delimiter, skipinitialspace=delimiter != " "))
+        ]
     except csv.Error:
-        return [], 1
+        return []
 
 
 def decoded(line: bytes) -> str:

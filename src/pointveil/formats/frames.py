@@ -5,14 +5,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from pointveil.errors import InputError
 from pointveil.formats.base import BATCH_ROWS, Batch, Layout, Request, make_batch
 from pointveil.formats.columns import find_column, find_columns
 from pointveil.formats.crs import DEFAULT_CRS, chosen_crs
+from pointveil.formats.series import numeric_reader, person_reader
 from pointveil.formats.tables import batch_of, layout_of, needed_columns
-from pointveil.formats.values import numbers
 from pointveil.formats.wkb import points_of_shapes
 
 SOURCE = "The frame"
@@ -62,23 +60,36 @@ def _from_arrow(table: Any, request: Request) -> FramePoints:
 
 
 def _from_polars(frame: Any, request: Request) -> FramePoints:
-    names = frame.collect_schema().names()
+    names = _quietly(lambda: frame.collect_schema().names())
     wanted = [names[place] for place in find_columns(names, request.columns, SOURCE)]
     columns = list(dict.fromkeys([*wanted, *([request.person] if request.person else [])]))
     for name in columns:
         find_column(names, name, SOURCE)
     part = frame.select(columns)
-    table = (part.collect() if hasattr(part, "collect") else part).to_arrow()
+    table = _quietly(lambda: _collected(part).to_arrow())
     points = _from_arrow(table, dataclasses.replace(request, columns=(wanted[0], wanted[1])))
     left_out = tuple(name for name in names if name not in wanted)
     y_first = names.index(wanted[1]) < names.index(wanted[0])
     return FramePoints(dataclasses.replace(points.layout, left_out=left_out, y_first=y_first), points.pieces)
 
 
+def _collected(frame: Any) -> Any:
+    return frame.collect() if hasattr(frame, "collect") else frame
+
+
+def _quietly(work: Callable[[], Any]) -> Any:
+    """Do what polars may refuse with words that quote a record."""
+    try:
+        return work()
+    except Exception:  # noqa: BLE001 — polars and its plug-ins raise errors of any kind
+        raise InputError("The polars frame cannot be collected; see that its own query runs.") from None
+
+
 def _from_pandas(frame: Any, request: Request) -> FramePoints:
     names = [str(name) for name in frame.columns]
     x, y = find_columns(names, request.columns, SOURCE)
-    person = None if request.person is None else find_column(names, request.person, SOURCE)
+    coordinates_of = [numeric_reader(frame.iloc[:0, place], names[place]) for place in (x, y)]
+    people = _people(frame, names, request)
     layout = Layout(
         "frame",
         crs=chosen_crs(request.crs or DEFAULT_CRS, None, SOURCE),
@@ -90,9 +101,11 @@ def _from_pandas(frame: Any, request: Request) -> FramePoints:
 
     def pieces() -> Iterator[Batch]:
         for start in range(0, len(frame), BATCH_ROWS):
-            part = frame.iloc[start : start + BATCH_ROWS]
-            owner = None if person is None else _arrow(part.iloc[:, person])
-            yield make_batch(numbers(_arrow(part.iloc[:, x])), numbers(_arrow(part.iloc[:, y])), owner)
+            part = slice(start, start + BATCH_ROWS)
+            horizontal, vertical = (
+                read(frame.iloc[part, place]) for read, place in zip(coordinates_of, (x, y), strict=True)
+            )
+            yield make_batch(horizontal, vertical, people(part))
 
     return FramePoints(layout, pieces)
 
@@ -105,7 +118,7 @@ def _from_geopandas(frame: Any, request: Request) -> FramePoints:
         shapes = frame.geometry
     except AttributeError:
         raise InputError("The frame has no geometry; set one, or say columns=('LON', 'LAT').") from None
-    person = None if request.person is None else find_column(names, request.person, SOURCE)
+    people = _people(frame, names, request)
     own = None if shapes.crs is None else shapes.crs.to_wkt()
     name = str(shapes.name)
     left_out = tuple(other for other in names if other != name)
@@ -115,27 +128,18 @@ def _from_geopandas(frame: Any, request: Request) -> FramePoints:
         for start in range(0, len(frame), BATCH_ROWS):
             part = slice(start, start + BATCH_ROWS)
             coordinates = points_of_shapes(shapes.iloc[part].to_numpy())
-            owner = None if person is None else _arrow(frame.iloc[part, person])
-            yield make_batch(coordinates[:, 0], coordinates[:, 1], owner)
+            yield make_batch(coordinates[:, 0], coordinates[:, 1], people(part))
 
     return FramePoints(layout, pieces)
 
 
-def _arrow(series: Any) -> Any:
-    """Return a pandas column as Arrow, value by value if its values are of many kinds."""
-    try:
-        column = pa.array(series, from_pandas=True)
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):
-        column = pa.array([_text(value) for value in series.array], pa.string())
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-
-
-def _text(value: Any) -> str | None:
-    try:
-        return str(value).encode("utf-8", "replace").decode("utf-8")
-    except Exception:  # noqa: BLE001 — whatever a stranger's object raises, it is a value that is not a number
-        return None
+def _people(frame: Any, names: list[str], request: Request) -> Callable[[slice], Any]:
+    """Return what gives the persons of some rows of a pandas frame."""
+    if request.person is None:
+        return lambda _: None
+    place = find_column(names, request.person, SOURCE)
+    read = person_reader(frame.iloc[:0, place], request.person)
+    return lambda part: read(frame.iloc[part, place])
 
 
 def _as_frame(layout: Layout) -> Layout:

@@ -13,7 +13,8 @@ from pointveil.errors import InputError
 from pointveil.formats.base import Batch, Layout, Request, make_batch
 from pointveil.formats.columns import find_column, find_columns
 from pointveil.formats.crs import DEFAULT_CRS, LONGITUDE_FIRST, chosen_crs, other_name
-from pointveil.formats.values import is_binary, is_number_like, numbers
+from pointveil.formats.persons import check_person, person_column
+from pointveil.formats.values import is_binary, is_number_like, numbers, storage_of
 from pointveil.formats.wkb import points_of_wkb, wkb_of_points
 
 
@@ -56,14 +57,26 @@ ENCODINGS = {
     "WKB": Encoding(pa.binary(), points_of_wkb, wkb_of_points),
     "point": Encoding(pa.struct([("x", pa.float64()), ("y", pa.float64())]), _of_pairs, _to_pairs),
 }
-KINDS = {"WKB": is_binary, "point": pa.types.is_struct}
+
+
+def _is_pair(kind: Any) -> bool:
+    if pa.types.is_fixed_size_list(kind):
+        return kind.list_size >= 2 and is_number_like(storage_of(kind.value_type))
+    if not pa.types.is_struct(kind):
+        return False
+    names = [field.name for field in kind]
+    return all(names.count(name) == 1 and is_number_like(storage_of(kind.field(name).type)) for name in ("x", "y"))
+
+
+KINDS = {"WKB": is_binary, "point": _is_pair}
 ARROW_ENCODINGS = {"geoarrow.wkb": "WKB", "ogc.wkb": "WKB", "geoarrow.point": "point"}
 
 
 def layout_of(schema: Any, request: Request, source: str) -> Layout:
     """Return the public facts of a table of points: its geometry if it has one, else two columns."""
     if request.person is not None:
-        find_column(schema.names, request.person, source)
+        place = find_column(schema.names, request.person, source)
+        check_person(schema.field(place).type, request.person, source)
     found = None if request.columns else _geometry_column(schema, source)
     return _with_columns(schema, request, source) if found is None else _with_geometry(schema, request, source, found)
 
@@ -76,27 +89,24 @@ def needed_columns(layout: Layout, person: str | None) -> list[str]:
 
 def batch_of(table: Any, layout: Layout, person: str | None) -> Batch:
     """Return the points of a table or record batch."""
-    owner = None if person is None else _plain(table.column(person))
+    owner = None if person is None else person_column(table.column(person))
     if layout.geometry:
-        coordinates = ENCODINGS[layout.encoding].decode(_whole(table.column(layout.geometry)))
+        decode = ENCODINGS[layout.encoding].decode
+        parts = [decode(chunk) for chunk in _chunks(table.column(layout.geometry))]
+        coordinates = np.concatenate([np.empty((0, 2)), *parts])
         return make_batch(coordinates[:, 0], coordinates[:, 1], owner)
-    return make_batch(numbers(_whole(table.column(layout.x))), numbers(_whole(table.column(layout.y))), owner)
+    return make_batch(numbers(table.column(layout.x)), numbers(table.column(layout.y)), owner)
 
 
-def _whole(column: Any) -> Any:
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    return column.storage if isinstance(column, pa.ExtensionArray) else column
-
-
-def _plain(column: Any) -> Any:
-    column = _whole(column)
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+def _chunks(column: Any) -> list[Any]:
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    return [chunk.storage if isinstance(chunk, pa.ExtensionArray) else chunk for chunk in chunks]
 
 
 def _with_columns(schema: Any, request: Request, source: str) -> Layout:
     x, y = find_columns(schema.names, request.columns, source)
     for place in (x, y):
-        if not is_number_like(_storage(schema.field(place).type)):
+        if not is_number_like(storage_of(schema.field(place).type)):
             raise InputError(
                 f"Column {schema.names[place]!r} of {source} holds {schema.field(place).type}, not numbers; "
                 "say which columns hold the coordinates with --columns LON,LAT.",
@@ -115,6 +125,9 @@ def _with_geometry(schema: Any, request: Request, source: str, found: tuple[str,
     name, encoding, own = found
     if encoding not in ENCODINGS:
         raise InputError(f"Column {name!r} of {source} holds geometries encoded as {encoding[:20]!r}, not points.")
+    kind = storage_of(schema.field(name).type)
+    if not KINDS[encoding](kind):
+        raise InputError(f"Column {name!r} of {source} holds {kind}, which is not a geometry.")
     crs = chosen_crs(own, request.crs, source)
     return Layout(
         "geoparquet",
@@ -144,18 +157,12 @@ def _from_geoparquet(schema: Any, source: str) -> tuple[str, str, Any]:
         column = geo["columns"][name]
         encoding, types = column["encoding"], column.get("geometry_types", [])
         crs = column.get("crs", LONGITUDE_FIRST)
-        kind = _storage(schema.field(name).type)
+        schema.field(name)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{source} says that it is GeoParquet, but its 'geo' metadata is not in order.") from None
     if types and not any("Point" in str(kind) for kind in types):
         raise InputError(f"{source} holds {', '.join(sorted(map(str, types)))[:80]}, not points.")
-    if not KINDS.get(encoding, bool)(kind):
-        raise InputError(f"Column {name!r} of {source} holds {kind}, which is not a geometry.")
     return name, encoding, json.dumps(crs) if isinstance(crs, dict) else crs
-
-
-def _storage(kind: Any) -> Any:
-    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
 
 
 def _extension(field: Any) -> tuple[str, str]:

@@ -1,6 +1,8 @@
 """Turn any Arrow column into numbers, each value by itself and without complaint."""
 
 import re
+from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -9,16 +11,23 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 NUMBER = rb"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*\Z"
+REAL_NUMBERS = (int, float, np.integer, np.floating, Decimal)
+# Which Python or NumPy would take for whole numbers.
+NOT_NUMBERS = (bool, np.timedelta64)
 PLAIN_NUMBER = "^-?[0-9]{1,30}(\\.[0-9]{0,30})?$"
 
 
 def numbers(values: Any, *, decimal_comma: bool = False) -> NDArray[np.float64]:
     """Return any Arrow array as floats, each value by itself: what is not a number is NaN."""
     if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
+        # One by one, because all texts together may be too long for one array.
+        parts = [numbers(chunk, decimal_comma=decimal_comma) for chunk in values.chunks]
+        return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0), *parts])
+    if isinstance(values, pa.ExtensionArray):
+        values = values.storage
     if pa.types.is_dictionary(values.type):
         return _of_dictionary(values, decimal_comma=decimal_comma)
-    if _is_text(values.type):
+    if is_text(values.type):
         return _of_text(values, decimal_comma=decimal_comma)
     if values.type != pa.float64():
         values = values.cast(pa.float64(), safe=False)
@@ -27,11 +36,16 @@ def numbers(values: Any, *, decimal_comma: bool = False) -> NDArray[np.float64]:
     return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
+def storage_of(kind: Any) -> Any:
+    """Return the plain Arrow type that a type is made of."""
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
 def is_number_like(kind: Any) -> bool:
     """Whether a column of this Arrow type can hold coordinates."""
     if pa.types.is_dictionary(kind):
-        return is_number_like(kind.value_type)
-    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null, _is_text)
+        return is_number_like(storage_of(kind.value_type))
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_null, is_text)
     return any(test(kind) for test in tests)
 
 
@@ -41,7 +55,8 @@ def is_binary(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Whether a column of this Arrow type holds text or bytes."""
     tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, is_binary)
     return any(test(kind) for test in tests)
 
@@ -69,3 +84,22 @@ def _of_text(values: Any, *, decimal_comma: bool) -> NDArray[np.float64]:
 
 def _float(value: bytes | None) -> float:
     return float("nan") if value is None or re.match(NUMBER, value) is None else float(value)
+
+
+def numbers_of(values: Iterable[Any]) -> NDArray[np.float64]:
+    """Return Python objects of any kind as floats, each by itself: what is not a number is NaN."""
+    return np.array([number_of(value) for value in values], dtype=np.float64)
+
+
+def number_of(value: Any) -> float:
+    """Return one Python object as a float; what is neither a real number nor the text of one is NaN."""
+    try:
+        if isinstance(value, str):
+            return _float(value.encode("utf-8", "surrogatepass"))
+        if isinstance(value, bytes):
+            return _float(value)
+        if isinstance(value, NOT_NUMBERS) or not isinstance(value, REAL_NUMBERS):
+            return float("nan")
+        return float(value)
+    except Exception:  # noqa: BLE001 — whatever a stranger's object raises, it is a value that is not a number
+        return float("nan")

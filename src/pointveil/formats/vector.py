@@ -15,6 +15,8 @@ from pointveil.formats.base import STATEMENT_KEY, Batch, Chunks, Layout, Request
 from pointveil.formats.columns import find_column, no_columns
 from pointveil.formats.crs import canonical_chunks, chosen_crs, other_name
 from pointveil.formats.files import existing_file
+from pointveil.formats.geopackage import GeoPackagePoints, check_table
+from pointveil.formats.persons import person_column
 from pointveil.formats.wkb import points_of_wkb, wkb_of_points
 
 READ_ROWS = 1 << 16
@@ -118,7 +120,7 @@ class VectorPoints:
                 for batch in reader:
                     seen += len(batch)
                     coordinates = points_of_wkb(batch.column(meta["geometry_name"] or "wkb_geometry"))
-                    owner = batch.column(self.person) if self.person else None
+                    owner = person_column(batch.column(self.person)) if self.person else None
                     yield make_batch(coordinates[:, 0], coordinates[:, 1], owner)
         except BROKEN:
             raise InputError(f"{self.path.name} is damaged: not all of it can be read.") from None
@@ -137,14 +139,18 @@ def silently(batches: Iterator[Batch]) -> Iterator[Batch]:
         yield batch
 
 
-def read(driver: Driver, path: Path, request: Request) -> VectorPoints:
+def read(driver: Driver, path: Path, request: Request) -> VectorPoints | GeoPackagePoints:
     """Open a file of this kind; only its schema is looked at."""
     path = checked(driver, path)
     no_columns(request.columns, path.name)
     info = _info(driver, path, request.layer)
     # Only FlatGeobuf counts its records in its header; elsewhere GDAL would have to look at them.
     declared = int(info["features"]) if driver is FLATGEOBUF else 0
-    return VectorPoints(path, layout_of(driver, info, path.name, request), request.person, declared)
+    layout = layout_of(driver, info, path.name, request)
+    if driver is GEOPACKAGE:
+        check_table(path, str(layout.layer), [str(layout.geometry), *([request.person] if request.person else [])])
+        return GeoPackagePoints(path, layout, request.person)
+    return VectorPoints(path, layout, request.person, declared)
 
 
 def checked(driver: Driver, path: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Points as well-known binary, as whole arrays."""
+"""Points as well-known binary, as whole arrays; nothing but a point is ever taken apart."""
 
 from typing import Any
 
@@ -9,34 +9,104 @@ from numpy.typing import NDArray
 
 POINT_BYTES = 21
 LITTLE_ENDIAN_POINT = np.array([1, 1, 0, 0, 0], dtype=np.uint8)
+POINT, MULTIPOINT = 1, 4
+# PostGIS says with these bits what the standard says by adding thousands to the type.
+HAS_Z, HAS_M, HAS_SRID = 0x80000000, 0x40000000, 0x20000000
+# How long the header of a geometry in a GeoPackage is, for each kind of envelope; some kinds do not exist.
+HEADER_BYTES = np.array([8, 40, 56, 56, 72, -1, -1, -1])
+EXTENDED = 0b100000
+
+Places = NDArray[np.int64]
+Bytes = NDArray[np.uint8]
 
 
 def points_of_wkb(values: Any) -> NDArray[np.float64]:
     """Return x and y of each geometry of a binary Arrow array; NaN for whatever is not one point."""
+    data, start, end, valid = _taken_apart(values)
+    if len(start) and valid.all() and (end - start == POINT_BYTES).all():
+        raw = data[start[0] : end[-1]].reshape(-1, POINT_BYTES)
+        if (raw[:, :5] == LITTLE_ENDIAN_POINT).all():
+            return np.ascontiguousarray(raw[:, 5:]).view("<f8").astype(np.float64, copy=False)
+    found = np.full((len(start), 2), np.nan)
+    found[valid] = _points(data, start[valid], end[valid])
+    return found
+
+
+def points_of_geopackage(values: Any) -> NDArray[np.float64]:
+    """Return x and y of each geometry of a GeoPackage, which is WKB behind a header of its own."""
+    data, start, end, valid = _taken_apart(values)
+    found = np.full((len(start), 2), np.nan)
+    valid = valid & (end - start >= HEADER_BYTES[0])
+    valid[valid] = (_gathered(data, start[valid], 2) == np.frombuffer(b"GP", np.uint8)).all(axis=1)
+    flags = _gathered(data, start[valid] + 3, 1)[:, 0]
+    header = HEADER_BYTES[flags >> 1 & 7]
+    is_plain = (header > 0) & (flags & EXTENDED == 0)
+    valid[valid] = is_plain
+    found[valid] = _points(data, start[valid] + header[is_plain], end[valid])
+    return found
+
+
+def _taken_apart(values: Any) -> tuple[Bytes, Places, Places, NDArray[np.bool_]]:
+    """Return the bytes of an array, where each value starts and ends, and which there are."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()
     if isinstance(values, pa.ExtensionArray):
         values = values.storage
     values = values.cast(pa.large_binary())
     if not len(values):
-        return np.empty((0, 2))
-    offsets = np.frombuffer(values.buffers()[1], dtype=np.int64)[values.offset : values.offset + len(values) + 1]
-    if (np.diff(offsets) == POINT_BYTES).all():
-        data = values.buffers()[2]
-        raw = np.frombuffer(data, dtype=np.uint8)[offsets[0] : offsets[-1]].reshape(-1, POINT_BYTES)
-        if (raw[:, :5] == LITTLE_ENDIAN_POINT).all():
-            return np.ascontiguousarray(raw[:, 5:]).view("<f8").astype(np.float64, copy=False)
-    return points_of_shapes(shapely.from_wkb(values.to_numpy(zero_copy_only=False), on_invalid="ignore"))
+        nothing = np.empty(0, dtype=np.int64)
+        return np.empty(0, np.uint8), nothing, nothing, np.empty(0, dtype=bool)
+    _, places, data = values.buffers()
+    offsets = np.frombuffer(places, dtype=np.int64)[values.offset : values.offset + len(values) + 1]
+    whole = np.empty(0, np.uint8) if data is None else np.frombuffer(data, dtype=np.uint8)
+    valid = np.ones(len(values), bool) if not values.null_count else values.is_valid().to_numpy(zero_copy_only=False)
+    return whole, offsets[:-1], offsets[1:], valid
+
+
+def _points(data: Bytes, start: Places, end: Places, *, alone: bool = False) -> NDArray[np.float64]:
+    found = np.full((len(start), 2), np.nan)
+    rows = np.flatnonzero(end - start >= 5)
+    rows = rows[data[start[rows]] <= 1]
+    little = data[start[rows]] == 1
+    code = _words(data, start[rows] + 1, little)
+    simple = (code & ~np.uint32(HAS_Z | HAS_M | HAS_SRID)).astype(np.int64)
+    thousands, kind = np.divmod(simple, 1000)
+    dimensions = 2 + ((code & HAS_Z > 0) | (thousands % 2 == 1)) + ((code & HAS_M > 0) | (thousands >= 2))
+    body = start[rows] + np.where(code & HAS_SRID > 0, 9, 5)
+    known = thousands <= 3
+    lonely = known & (kind == POINT) & (end[rows] - body >= 8 * dimensions)
+    found[rows[lonely]] = _doubles(data, body[lonely], little[lonely])
+    if not alone:
+        many = np.flatnonzero(known & (kind == MULTIPOINT) & (end[rows] - body >= 4))
+        many = many[_words(data, body[many], little[many]) == 1]
+        found[rows[many]] = _points(data, body[many] + 4, end[rows[many]], alone=True)
+    return found
+
+
+def _gathered(data: Bytes, start: Places, width: int) -> Bytes:
+    places: Places = start[:, np.newaxis] + np.arange(width)
+    return np.asarray(data[places], dtype=np.uint8)
+
+
+def _words(data: Bytes, start: Places, little: NDArray[np.bool_]) -> NDArray[np.uint32]:
+    raw = _gathered(data, start, 4)
+    return np.where(little, raw.view("<u4")[:, 0], raw.view(">u4")[:, 0]).astype(np.uint32)
+
+
+def _doubles(data: Bytes, start: Places, little: NDArray[np.bool_]) -> NDArray[np.float64]:
+    raw = _gathered(data, start, 16)
+    return np.where(little[:, np.newaxis], raw.view("<f8"), raw.view(">f8")).astype(np.float64)
 
 
 def points_of_shapes(shapes: Any) -> NDArray[np.float64]:
     """Return x and y of each shapely geometry; NaN for whatever is not one point."""
-    shapes = np.asarray(shapes, dtype=object)
-    many = shapely.get_type_id(shapes) == shapely.GeometryType.MULTIPOINT
-    lonely = many & (shapely.get_num_geometries(shapes) == 1)
-    shapes = np.where(lonely, shapely.get_geometry(shapes, 0), shapes)
-    # Asking an empty point where it is would be an error.
-    somewhere = (shapely.get_type_id(shapes) == shapely.GeometryType.POINT) & ~shapely.is_empty(shapes)
+    shapes = np.array(shapes, dtype=object)
+    many = np.flatnonzero(shapely.get_type_id(shapes) == shapely.GeometryType.MULTIPOINT)
+    lonely = many[shapely.get_num_geometries(shapes[many]) == 1]
+    shapes[lonely] = shapely.get_geometry(shapes[lonely], 0)
+    # Asking an empty point where it is would be an error, and a collection might be deeper than the stack.
+    points = np.flatnonzero(shapely.get_type_id(shapes) == shapely.GeometryType.POINT)
+    somewhere = points[~shapely.is_empty(shapes[points])]
     found = np.full((len(shapes), 2), np.nan)
     found[somewhere] = shapely.get_coordinates(shapes[somewhere])
     return found
