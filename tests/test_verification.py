@@ -116,3 +116,11 @@ def test_the_statement_says_nothing_that_depends_on_the_data(release: Path) -> N
     assert set(content["questions"][0]) == {
         "purpose", "question", "theorem", "cells", "sensitivity", "epsilon", "sampler", "reads",
     }  # fmt: skip
+
+
+def test_a_rehearsal_is_never_verified(people_file: Path, world: World, tmp_path: Path) -> None:
+    path = tmp_path / "rehearsed.csv"
+    synthesize(Vault.rehearse(people_file, world, epsilon=1, seed=1), "ugrid-uni", count=20).write(path)
+
+    with pytest.raises(VerificationError, match="not private"):
+        verify(path)

@@ -55,6 +55,8 @@ def verify(path: str | Path, *, public_key: str | None = None, ledger: str | Pat
     else:
         statement = _parse(path.name, _embedded(path))
         checks = ("the statement was read from the file itself, which covers the points but not every byte",)
+    if statement.rehearsal:
+        raise VerificationError(f"{path.name} is of a rehearsal, which is not private. Nothing is promised about it.")
     _check_sums(statement)
     _check_points(path, statement)
     checks = (*checks, *_check_signature(statement, public_key), *_check_ledger(statement, ledger))

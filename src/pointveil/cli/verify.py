@@ -49,5 +49,5 @@ def verify(
         print_json({"verified": True, "checks": verified.checks, "epsilon": verified.statement.guarantee.epsilon})
         return
     for line in verified.checks:
-        tell(f"  ✓ {line}", quiet=quiet)
+        tell(f"  {'!' if 'is not signed' in line else '✓'} {line}", quiet=quiet)
     tell(str(verified.statement), quiet=quiet)

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+ONE_POINT = "one point"
+
 
 @dataclass(frozen=True)
 class Protection:
@@ -26,7 +28,7 @@ class Protection:
     def unit(self) -> str:
         """The protected unit, in words."""
         if self.person is None:
-            return "one point"
+            return ONE_POINT
         return f"any one person with all their points (at most {self.points} of them are used)"
 
     @property

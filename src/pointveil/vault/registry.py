@@ -3,6 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
+from pointveil.vault.protection import ONE_POINT
 from pointveil.vault.statement import Question, Statement
 
 
@@ -56,7 +57,7 @@ def _domain(statement: Statement) -> str:
 def _loss(statement: Statement) -> dict[str, Any]:
     guarantee = statement.guarantee
     return {
-        "privacy_unit": "User-level" if guarantee.points_per_unit > 1 else "Event-level",
+        "privacy_unit": "Event-level" if guarantee.unit == ONE_POINT else "User-level",
         "privacy_unit_details": f"{guarantee.adjacency.capitalize()}: {guarantee.unit}.",
         "privacy_parameters": {"epsilon": float(Fraction(guarantee.epsilon)), "delta": 0},
         "privacy_parameters_details": f"epsilon is exactly {guarantee.epsilon}. {statement.in_plain_words}",
@@ -70,7 +71,7 @@ def _accounting(statement: Statement) -> dict[str, Any]:
     return {
         "composition": f"Basic composition of {len(statement.questions)} questions, in exact fractions: {spent}.",
         "post_processing": "; ".join(statement.post_processing),
-        "details": f"Charged before any noise was drawn; {chain}.",
+        "details": f"Paid before any noise was drawn; {chain}.",
     }
 
 

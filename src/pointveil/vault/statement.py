@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from pointveil.errors import VerificationError
+from pointveil.vault.protection import ONE_POINT
 from pointveil.vault.signing import SigningKey, check_signature
 from pointveil.version import __version__
 
@@ -245,7 +246,7 @@ def explain(statement: Statement) -> str:
         ),
         "This holds whatever else they know, now or later, and however they compute.",
     ]
-    if statement.guarantee.points_per_unit == 1:
+    if statement.guarantee.unit == ONE_POINT:
         lines.append(
             "It holds for each point by itself. Somebody with ten points in the data is protected less: "
             f"then 50% may become {raised(0.5, 10 * epsilon):.1%}. Give a person column to protect people."
