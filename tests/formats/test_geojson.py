@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyogrio
 import pytest
 from numpy.typing import NDArray
@@ -140,14 +141,62 @@ def test_a_crs_that_cannot_be_heeded_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_person_is_a_property_of_any_kind(tmp_path: Path) -> None:
-    values = ['"bob"', "7", "123456789012345678901234567890", "null", "1.5", "[1]", '"\\ud800"']
+    values = ['"bob"', "7", "123456789012345678901234567890", "null", "1.5", "[1]", '"\\ud800"', '"7"', '" "']
     features = [feature("[1,2]", f'{{"who": {value}}}') for value in values]
     path = saved(tmp_path, collection(*features, GOOD, "5"))
 
     (batch,) = open_points(path, person="who").batches()
 
-    expected = [b"bob", b"7", b"123456789012345678901234567890", None, b"1.5", b'["1"]', b"\xed\xa0\x80", None, None]
-    assert batch.person.to_pylist() == expected
+    found = batch.person.to_pylist()
+    assert [name is None for name in found] == [False, False, False, True, False, True, False, False, True, True, True]
+    assert found[0] == b"str:bob"
+    assert len(set(found)) == 7
+    assert batch.person.type == pa.binary()
+
+
+@pytest.mark.parametrize("depth", [10, 950, 990, 3000])
+def test_a_person_nested_ever_so_deep_is_nobody(depth: int, tmp_path: Path) -> None:
+    features = [feature("[1,2]", f'{{"who": {value}}}') for value in ('"a"', "[" * depth + "]" * depth, "9" * 5000)]
+
+    (batch,) = open_points(saved(tmp_path, collection(*features)), person="who").batches()
+
+    assert [name is None for name in batch.person.to_pylist()] == [False, True, False]
+
+
+MALFORMED = [
+    feature("[1,]"),
+    "xyz",
+    '{"a":tru}',
+    "{'a':1}",
+    '{"a" 1, "text": "}, \\" ]"}',
+    '{"a":"\\x"}',
+    "[1 2]",
+    "tru",
+    "01",
+]
+
+
+@pytest.mark.parametrize("read_bytes", [1, 7, 1 << 14])
+@pytest.mark.parametrize("bad", MALFORMED)
+def test_a_feature_that_is_not_json_spoils_no_other(
+    bad: str, read_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(geojson, "READ_BYTES", read_bytes)
+
+    for features in ([bad, GOOD, GOOD], [GOOD, bad, GOOD], [GOOD, GOOD, bad]):
+        found = read(saved(tmp_path, collection(*features)))
+        assert found[np.isfinite(found).all(axis=1)].tolist() == [[1.5, 2.5]] * 2
+
+
+@pytest.mark.parametrize(
+    "features", [[GOOD + "}", GOOD], ["xyz" + GOOD, GOOD], [GOOD[:-1], GOOD], ['{"a":"b""}', GOOD, '{"a":"b""}']]
+)
+def test_features_that_cannot_be_told_apart_are_refused_and_not_quoted(features: list[str], tmp_path: Path) -> None:
+    path = saved(tmp_path, collection(GOOD, *features, GOOD, GOOD))
+
+    with pytest.raises(InputError, match=r"points\.geojson is not whole GeoJSON") as caught:
+        read(path)
+    assert "1.5" not in str(caught.value)
 
 
 def test_nothing_of_the_records_is_in_the_layout(tmp_path: Path) -> None:

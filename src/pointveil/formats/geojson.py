@@ -4,7 +4,7 @@ import codecs
 import json
 import re
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -19,6 +19,7 @@ from pointveil.formats.base import BATCH_ROWS, STATEMENT_KEY, Batch, Chunks, Lay
 from pointveil.formats.columns import no_columns
 from pointveil.formats.crs import DEFAULT_CRS, authority_of, canonical_chunks, chosen_crs
 from pointveil.formats.files import existing_file
+from pointveil.formats.persons import person_bytes
 
 # Small, so that few objects live at once, which Python would search for cycles again and again.
 READ_BYTES = 1 << 14
@@ -26,9 +27,19 @@ LONGEST_VALUE = 1 << 26
 NOWHERE = (float("nan"), float("nan"))
 SPACE = re.compile(r"[\s,]*")
 BETWEEN_FEATURES = ("},{", "},\n{", "}, {", "},\r\n{", "},\n  {", "},\n    {")
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
-# Whole numbers stay text, so that none is too long and no identifier is rounded.
-DECODER = json.JSONDecoder(parse_int=str, strict=False)
+TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
+BARE_WORD = re.compile(r'[^\[\]{}",:]+(?=[,\]])')
+NEXT_FEATURE = re.compile(r"[}\]][\s,]*\{")
+LONGEST_WHOLE = 4000
+
+
+class Whole(str):
+    """The text of a whole number, so that none is too long and no identifier is rounded."""
+
+    __slots__ = ()
+
+
+DECODER = json.JSONDecoder(parse_int=Whole, strict=False)
 
 
 @dataclass(frozen=True)
@@ -116,7 +127,7 @@ class Text:
             yield {"geometry": self.members}
             return
         while self._peek() != "]":
-            yield from self._several() or [self._value()]
+            yield from self._several() or [self._feature()]
         self._place += 1
         self._end()
 
@@ -127,6 +138,13 @@ class Text:
             self._value()
             if name == "crs":
                 raise InputError(f"{self._name} says its CRS after its features; move the 'crs' member before them.")
+        self._place += 1
+        # More after the end means that a broken feature was taken for the end.
+        while not self._window[self._place :].strip():
+            self._place = len(self._window)
+            if not self._read():
+                return
+        raise self._broken()
 
     def _peek(self) -> str:
         while True:
@@ -143,20 +161,38 @@ class Text:
         self._place += 1
 
     def _value(self) -> Any:
+        return self._decoded(lambda: len(self._window))
+
+    def _feature(self) -> Any:
+        """Read one feature; one that is not JSON is nothing, if it is plain where it ends."""
+        return self._decoded(self._end_of_broken)
+
+    def _decoded(self, end_of_broken: Callable[[], int]) -> Any:
         self._peek()
         while True:
+            value = None
             try:
                 value, end = DECODER.raw_decode(self._window, self._place)
             except RecursionError:
-                value, end = None, self._end_of_nested()
+                end = self._end_of_nested()
             except ValueError:
-                end = len(self._window)
+                end = end_of_broken()
             # A number that touches the end of the window may go on after it.
             if end < len(self._window):
                 self._place = end
                 return value
             if len(self._window) - self._place > LONGEST_VALUE or not self._read():
                 raise self._broken()
+
+    def _end_of_broken(self) -> int:
+        if self._window[self._place] in "{[":
+            end = self._end_of_nested()
+            # Quotes or brackets that do not match may have joined it to the next, which must not vanish with it.
+            if end < len(self._window) and NEXT_FEATURE.search(self._window, self._place, end):
+                raise self._broken()
+            return end
+        word = BARE_WORD.match(self._window, self._place)
+        return word.end() if word else len(self._window)
 
     def _several(self) -> list[Any]:
         """Read as many features as the window seems to hold, at once because that is faster."""
@@ -205,13 +241,17 @@ def point_of(feature: Any) -> tuple[float, float]:
 
 
 def person_of(feature: Any, name: str) -> bytes | None:
-    """Return whose a feature is, as bytes."""
+    """Return whose a feature is, as bytes; a list or an object names nobody."""
     try:
         value = feature["properties"][name]
     except (KeyError, TypeError, IndexError):
         return None
-    text = value if isinstance(value, str) else json.dumps(value)
-    return None if value is None else text.encode("utf-8", "surrogatepass")
+    if isinstance(value, list | dict):
+        return None
+    if isinstance(value, Whole):
+        # Python refuses to make numbers of very long texts.
+        return person_bytes(int(value)) if len(value) < LONGEST_WHOLE else person_bytes(("whole", str(value)))
+    return person_bytes(value)
 
 
 def read(path: Path, request: Request) -> GeoJsonPoints:

@@ -69,6 +69,8 @@ def shortened(name: bytes) -> bytes:
 
 
 def _tagged(value: Any) -> bytes | None:
+    if type(value) in QUICK:
+        return QUICK[type(value)](value)
     if type(value).__name__ in MISSING_TYPES:
         return None
     for kinds, convert in TAGS:
@@ -132,6 +134,8 @@ TAGS: tuple[tuple[Any, Callable[[Any], bytes | None]], ...] = (
     (Decimal, _of_decimal),
     (np.ndarray, _of_array),
 )
+# The usual kinds, found at once.
+QUICK: dict[type, Callable[[Any], bytes | None]] = {str: _of_text, int: _of_whole, float: _of_float, bytes: _of_bytes}
 
 
 def _whole_numbers(values: Any) -> Any:
