@@ -91,7 +91,7 @@ def cases_for(subject: Subject, effort: Effort) -> Iterator[Case]:
         if pair.weight or effort.every_pair:
             yield _pair_case(subject, pair, effort.runs * max(pair.weight, 1))
     for pair in find_jumps(subject):
-        yield _pair_case(subject, pair, effort.runs)
+        yield _pair_case(subject, pair, effort.runs * pair.weight)
 
 
 def _pair_case(subject: Subject, pair: Pair, runs: int) -> Case:

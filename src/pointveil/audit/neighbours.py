@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -95,7 +95,7 @@ def alternating(rows: int) -> Pair:
     """Return rows that alternate between two far places, and the same without the first."""
     places = np.array([[255.0, 20.0], [745.0, 502.0]])[np.arange(rows) % 2]
     present = Records.at(places)
-    return Pair("alternating rows", Records(present.xy[1:], present.person[1:]), present, (255.0, 20.0))
+    return Pair("alternating rows", Records(present.xy[1:], present.person[1:]), present, (255.0, 20.0), weight=2)
 
 
 def crowd(count: int, place: tuple[float, float] = BESIDE_STREET) -> Records:
@@ -140,18 +140,30 @@ def pairs_for(subject: Subject) -> tuple[Pair, ...]:
 def find_jumps(subject: Subject, most: int = 2) -> list[Pair]:
     """Look for the numbers of people at which the release changes although no noise should allow it.
 
-    A size or a text that is the same twice for n people, and another, twice, for more, follows the true number. The
-    ladder finds such facts, and halving finds the one person who makes the difference.
+    A size or a text that is always the same for n people, and always another for more, follows the true number. The
+    ladder finds such facts, those first that are steady on most of its rungs, and halving finds the one person who
+    makes the difference.
     """
     ladder = (0, *LADDER)
     steady = [_steady_facts(subject, count) for count in ladder]
-    pairs: list[Pair] = []
-    for low, high, at_low, at_high in zip(ladder, ladder[1:], steady, steady[1:], strict=False):
-        moved = [name for name in at_low if name in at_high and at_low[name] != at_high[name]]
-        if moved and len(pairs) < most:
-            count = _halve(subject, moved[0], low, high, at_low[moved[0]])
-            pairs.append(added(f"{count} people, or one more", BESIDE_STREET, crowd(count)))
-    return pairs
+    names = sorted(
+        {name for facts in steady for name in facts}, key=lambda name: -sum(name in facts for facts in steady)
+    )
+    jumps = [jump for name in names for jump in _jumps(name, ladder, steady)[:1]]
+    counts = [_halve(subject, *jump) for jump in jumps[:most]]
+    return [
+        added(f"{count} people, or one more", BESIDE_STREET, crowd(count), weight=2) for count in dict.fromkeys(counts)
+    ]
+
+
+def _jumps(name: str, ladder: Sequence[int], steady: Sequence[dict[str, object]]) -> list[tuple[str, int, int, object]]:
+    """Return between which rungs a fact jumps from one steady value to another, and the lower value."""
+    rungs = zip(ladder, ladder[1:], steady, steady[1:], strict=False)
+    return [
+        (name, low, high, at_low[name])
+        for low, high, at_low, at_high in rungs
+        if name in at_low and name in at_high and at_low[name] != at_high[name]
+    ]
 
 
 def _halve(subject: Subject, name: str, low: int, high: int, at_low: object) -> int:
