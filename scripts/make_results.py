@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pyarrow as pa
+from PIL import Image
 
 from pointveil.demo import city, draw_comparison
 from pointveil.experiments import Plan, runs_of, work_through
@@ -23,6 +24,7 @@ from pointveil.experiments.tables import Results, gather, write_table
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
+WIDTH = 1500  # pixels of the visual comparison
 
 
 def main() -> None:
@@ -69,6 +71,11 @@ def _draw_visual(plan: Plan, path: Path) -> None:
         loaded = load_city(run.where, None, run.input)
         drawn[run.method] = loaded.world.projection.to_metres(make_points(run, loaded).coordinates)
     draw_comparison(city(), loaded.real, drawn, path)
+    with Image.open(path) as image:
+        small = image.convert("RGB").resize(
+            (WIDTH, round(image.height * WIDTH / image.width)), Image.Resampling.LANCZOS
+        )
+    small.quantize(64).save(path, format="PNG", optimize=True)
 
 
 if __name__ == "__main__":
