@@ -173,10 +173,15 @@ def _read_vector(file: Path, kinds: Collection[str], layer: str | None) -> tuple
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # GDAL's remarks on public files
+            # GDAL's own fast way through FlatGeobuf spoils records beside one without a shape.
+            pyogrio.set_gdal_config_options({"OGR_FLATGEOBUF_STREAM_BASE_IMPL": "YES"})
             chosen = _choose_layer(file, kinds, layer)
+            declared = int(pyogrio.read_info(gdal_name(file), layer=chosen)["features"])
             about, table = pyogrio.read_arrow(gdal_name(file), layer=chosen)
     except (pyogrio.errors.DataSourceError, pa.ArrowException, OSError) as error:
         raise InputError(f"{file.name} cannot be read: {error}") from error
+    if table.num_rows < declared:
+        raise InputError(f"{file.name} is not whole: it has fewer records than it says, so it was cut off.")
     name = about["geometry_name"] or "wkb_geometry"
     if name not in table.column_names:
         raise InputError(f"{file.name} holds no shapes, only a table.")
