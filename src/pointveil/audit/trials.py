@@ -23,7 +23,7 @@ BLOCK = 100.0
 CROWD_PERSON = 10**7
 MOST_CELLS = 5000
 FEW = 50
-"""A question with fewer cells, such as that for the total, says little about one canary."""
+"""A question with fewer cells, or with a small part of epsilon, says little about one canary."""
 
 
 def pair_trials(subject: Subject, pair: Pair, runs: int) -> Trials:
@@ -139,7 +139,12 @@ def at_home(canaries: Floats, there: NDArray[np.bool_], weight: int) -> Records:
 
 def one_in_each_cell(release: Release, world: World, canaries: Floats) -> NDArray[np.bool_]:
     """Choose, from the release alone, canaries of which no two share a cell of the coarsest useful question."""
-    questions = [asked for asked in release.asked if isinstance(asked.answer, NoisyCounts) and len(asked.about) > FEW]
+    dearest = max((asked.answer.epsilon for asked in release.asked), default=0)
+    questions = [
+        asked
+        for asked in release.asked
+        if isinstance(asked.answer, NoisyCounts) and len(asked.about) > FEW and asked.answer.epsilon * 10 >= dearest
+    ]
     chosen = np.ones(len(canaries), dtype=bool)
     if questions:
         coarsest = min(questions, key=lambda asked: len(asked.about))
