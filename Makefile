@@ -25,7 +25,7 @@ demo: $(VENV)/demo.done ## synthesize a built-in city with every method, with a 
 	$(BIN)/pointveil demo demo
 
 test: $(VENV)/dev.done ## run the tests
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 check: format lint types imports test ## everything that must pass
 
