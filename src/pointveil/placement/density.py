@@ -6,12 +6,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.geography import World
+from pointveil.geography import Raster, World
 from pointveil.partition import Budget, PlaceMasses
 from pointveil.vault import Respondent
 
 Floats = NDArray[np.float64]
 
+BLOCK = 2**18  # points at a time, so that many need little memory
 TRIES = 20
 SHAKE = 0.5
 
@@ -52,12 +53,9 @@ class Density:
         entry = np.searchsorted(running, self._parts(count, rng) * running[-1], side="right")
         rng.shuffle(entry)
         entry = np.minimum(entry, np.flatnonzero(mass)[-1])
-        xy = counted.raster.pick(entry, rng)
-        wet = np.flatnonzero(~world.on_land(xy))
-        for _ in range(TRIES):
-            # The edge of the water cuts through pixels: try again in the same place.
-            xy[wet] = counted.raster.pick(entry[wet], rng)
-            wet = wet[~world.on_land(xy[wet])]
+        xy = np.empty((count, 2))
+        for start in range(0, count, BLOCK):
+            xy[start : start + BLOCK] = _pick_dry(counted.raster, entry[start : start + BLOCK], world, rng)
         return xy
 
     def _parts(self, count: int, rng: np.random.Generator) -> Floats:
@@ -66,3 +64,13 @@ class Density:
             return rng.random(count)
         # One offset for all makes every place as likely as it should be; the shaking hides the comb.
         return np.asarray((np.arange(count) + rng.random() + SHAKE * rng.random(count)) / count % 1.0)
+
+
+def _pick_dry(raster: Raster, entry: NDArray[np.intp], world: World, rng: np.random.Generator) -> Floats:
+    """Return a place in each entry; the edge of the water cuts through pixels, so some are tried again."""
+    xy = raster.pick(entry, rng)
+    wet = np.flatnonzero(~world.on_land(xy))
+    for _ in range(TRIES):
+        xy[wet] = raster.pick(entry[wet], rng)
+        wet = wet[~world.on_land(xy[wet])]
+    return xy
