@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from pointveil.errors import InputError
 from pointveil.geography import Network, World
 from pointveil.geography.nested_grid import NestedGrid
-from pointveil.geography.road_cells import OffsetBins, RoadBins, offset_edges, road_cells
+from pointveil.geography.road_cells import RoadBins, road_cells
+from pointveil.geography.road_offsets import ClassOffsets, EdgeOffsets, offset_borders
 from pointveil.partition import RoadSegments
 from pointveil.partition.road_segments import believe, threshold
 from pointveil.synthesis import survey
@@ -101,15 +102,53 @@ def test_parts_of_edges_and_of_far_cells_hold_each_point_once(town: World) -> No
 
 
 def test_offsets_are_counted_by_class_and_far_points_nowhere(town: World) -> None:
-    bins = OffsetBins(road_cells(town, 25.0, 200.0), offset_edges(25.0))
+    bins = ClassOffsets(road_cells(town, 25.0, 200.0), offset_borders(25.0))
     xy = np.array([[50.0, 100.0], [50.0, 100.05], [50.0, 104.5], [50.0, 124.9], [50.0, 900.0]])
 
     found = bins.locate(xy)
 
-    assert bins.edges[[0, -1]].tolist() == [0, 25]
+    assert bins.borders[[0, -1]].tolist() == [0, 25]
     assert found[:2].tolist() == [0, 0]
-    assert bins.edges[found[2]] <= 4.5 < bins.edges[found[2] + 1]
+    assert bins.borders[found[2]] <= 4.5 < bins.borders[found[2] + 1]
     assert found[3:].tolist() == [bins.bins - 1, -1]
+
+
+def test_offsets_of_an_edge_are_counted_in_its_own_bins_up_to_the_reach(town: World) -> None:
+    cells = road_cells(town, 25.0, 200.0)
+    first, north, east = cells.locate(np.array([[50.0, 100.0], [500.0, 300.0], [700.0, 100.0]]))
+    wide = np.zeros(3, dtype=np.int64)
+    wide[[first, north, east]] = 2, 0, 3
+    bins = EdgeOffsets(cells, wide)
+    xy = np.array(
+        [[50.0, 100.05], [50.0, 110.0], [50.0, 120.0], [500.0, 300.0], [700.0, 100.0], [700.0, 124.9], [50, 900]]
+    )
+
+    found = bins.locate(xy)
+
+    assert len(bins) == 3 + 0 + 4 + 1
+    assert (found[:3] - bins.first[first]).tolist() == [0, 1, 2]
+    assert (found[4:6] - bins.first[east]).tolist() == [0, 3]
+    assert found[[3, 6]].tolist() == [7, 7]
+    assert bins.borders(first).tolist() == pytest.approx([0, 0.1, 12.55, 25])
+    assert bins.borders(north).tolist() == [0, 0.1]
+
+
+def test_every_point_has_one_bin_of_offsets_and_its_borders_hold_it(town: World) -> None:
+    cells = road_cells(town, 25.0, 200.0)
+    bins = EdgeOffsets(cells, np.array([7, 1, 4]))
+    xy = random_points(town)
+
+    found, (cell, near) = bins.locate(xy), cells.find(xy)
+
+    far = cell >= len(cells.network)
+    assert far.any()
+    assert (found[far] == len(bins) - 1).all()
+    lower = np.concatenate([bins.borders(edge)[:-1] for edge in range(3)])
+    upper = np.concatenate([bins.borders(edge)[1:] for edge in range(3)])
+    inside = found[~far]
+    assert (np.searchsorted(bins.first, inside, side="right") - 1 == cell[~far]).all()
+    assert (lower[inside] <= near.offset[~far] + 1e-9).all()
+    assert (near.offset[~far] <= upper[inside] + 1e-9).all()
 
 
 def test_the_threshold_is_the_papers() -> None:
@@ -163,7 +202,7 @@ def test_a_world_without_roads_is_refused_before_anything_is_spent(plain_world: 
     assert not vault.asked
 
 
-@pytest.mark.parametrize("options", [{"reach": 0}, {"reach": math.inf}, {"far_side": -1}, {"noise_quantile": 1}])
+@pytest.mark.parametrize("options", [{"reach": 0.5}, {"reach": math.inf}, {"far_side": -1}, {"noise_quantile": 1}])
 def test_parameters_without_sense_are_refused(options: dict[str, float]) -> None:
     with pytest.raises(InputError):
         RoadSegments(**options)

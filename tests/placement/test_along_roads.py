@@ -13,13 +13,14 @@ from pointveil.as_published import rehearse
 from pointveil.errors import InputError
 from pointveil.evaluation.cell_error import shifted_cell_error
 from pointveil.geography import Network, World
+from pointveil.geography.road_offsets import offset_borders
 from pointveil.methods import METHODS, Method
 from pointveil.partition import RoadSegments
 from pointveil.placement import AlongRoads
-from pointveil.placement.along_roads import offset_laws
+from pointveil.surveys import Survey
 from pointveil.synthesis import draw, survey, synthesize
 from pointveil.testing import ScriptedVault
-from pointveil.vault import Cells, NoisyCounts, Share, Vault
+from pointveil.vault import Cells, Share, Vault
 
 METRES = "EPSG:32633"
 CITIES = {
@@ -38,10 +39,20 @@ def town() -> World:
     return World.make((0, 0, 1000, 1000), crs=METRES, roads=streets, out_of_bounds=shapely.box(600, 600, 690, 690))
 
 
-def synthetic(world: World, xy: NDArray[np.float64], epsilon: object = 1, seed: int = 0) -> NDArray[np.float64]:
-    table = pa.table({"x": xy[:, 0], "y": xy[:, 1]})
-    vault = Vault.rehearse(table, world, epsilon=epsilon, seed=seed, crs=METRES)
-    points = synthesize(vault, "road", seed=seed)
+THIRDS = dict.fromkeys(("count", "along", "offset"), Fraction(1, 3))
+PAPER = Method(RoadSegments(), AlongRoads(offsets="edge"), THIRDS)
+VARIANTS = {"class": METHODS["road"], "edge": PAPER}
+each_variant = pytest.mark.parametrize("variant", VARIANTS)
+
+
+def rehearsed(world: World, xy: NDArray[np.float64], epsilon: object = 1, seed: int = 0) -> Vault:
+    return Vault.rehearse(pa.table({"x": xy[:, 0], "y": xy[:, 1]}), world, epsilon=epsilon, seed=seed, crs=METRES)
+
+
+def synthetic(
+    world: World, xy: NDArray[np.float64], epsilon: object = 1, seed: int = 0, method: Method | str = "road"
+) -> NDArray[np.float64]:
+    points = synthesize(rehearsed(world, xy, epsilon, seed), method, seed=seed)
     return world.projection.to_metres(points.coordinates)
 
 
@@ -101,13 +112,14 @@ def test_people_on_one_part_of_a_street_stay_there(town: World) -> None:
     assert near.mean() > 0.9
 
 
-def test_matched_points_stay_on_the_road(town: World) -> None:
+@each_variant
+def test_matched_points_stay_on_the_road(variant: str, town: World) -> None:
     real = beside_streets(town, 20_000, spread=0)
 
-    drawn = synthetic(town, real)
+    drawn = synthetic(town, real, method=VARIANTS[variant])
 
-    # Coordinates are rounded to a centimetre; a few points come from the noise of far cells.
-    assert (Network.of(town).distances(drawn) < 0.011).mean() > 0.98
+    # Coordinates are rounded to a centimetre; a few points come from the noise of far cells, and of single edges.
+    assert (Network.of(town).distances(drawn) < 0.011).mean() > {"class": 0.98, "edge": 0.95}[variant]
 
 
 def test_people_in_a_park_are_neither_lost_nor_moved_to_the_street(town: World) -> None:
@@ -136,43 +148,89 @@ def test_both_sides_of_a_street_are_used(town: World) -> None:
     assert 0.4 < (side > 0).mean() < 0.6
 
 
-def test_busy_and_empty_edges_are_asked_about_in_the_same_way(town: World) -> None:
+@each_variant
+def test_busy_and_empty_edges_are_asked_about_in_the_same_way(variant: str, town: World) -> None:
     sizes: list[tuple[str, int]] = []
 
     def script(cells: Cells, share: Share) -> NDArray[np.int64]:
         sizes.append((share.purpose, len(cells)))
         return np.full(len(cells), 100)
 
-    survey(ScriptedVault(town, script=script), "road")  # type: ignore[arg-type]
+    survey(ScriptedVault(town, script=script), VARIANTS[variant])  # type: ignore[arg-type]
 
     edges = len(Network.of(town))
     assert [purpose for purpose, _ in sizes] == ["count", "along", "offset"]
     # Ten parts for each edge with a noisy 100, whoever is really there; four for each far cell.
     assert sizes[1][1] >= 10 * edges
+    # The bins of the one class; or ten beside each edge, one on it, and one for everyone else.
+    assert sizes[2][1] == {"class": len(offset_borders(25.0)) - 1, "edge": 11 * edges + 1}[variant]
 
 
-def test_offsets_come_from_the_law_of_their_class() -> None:
-    noisy = NoisyCounts(np.array([10_000, 0, 0, 0, 0, 10_000]), "offset", Fraction(1))
+def test_each_edge_can_have_offsets_of_its_own(town: World) -> None:
+    network = Network.of(town)
+    real = beside_streets(town, 40_000, spread=0)
+    near = network.nearest(real)
+    at_kerb = near.edge % 2 == 1
+    real[at_kerb] += 20.0 * np.where(np.abs(near.foot[at_kerb] % 200 - 100) < 1e-6, 1.0, 0.0)
+    real = real[town.on_land(real)]
+    near = network.nearest(real)
+    there = np.bincount(near.edge, weights=near.offset) / np.bincount(near.edge)
 
-    laws = offset_laws(noisy, np.ones(3))
+    errors = {}
+    for variant, method in VARIANTS.items():
+        drawn = network.nearest(synthetic(town, real, 2, method=method))
+        mean = np.bincount(drawn.edge, drawn.offset, len(network)) / np.bincount(drawn.edge, minlength=len(network))
+        errors[variant] = np.abs(mean - there).mean()
 
-    assert laws[0, 0] > 0.99
-    assert laws[1, 2] > 0.99
-    assert laws.sum(axis=1) == pytest.approx([1, 1])
-
-
-def test_a_class_with_nobody_borrows_the_law_of_all() -> None:
-    noisy = NoisyCounts(np.array([5000, 1, -1, 1, -2, 1]), "offset", Fraction(1))
-
-    laws = offset_laws(noisy, np.ones(3))
-
-    assert laws[1].tolist() == pytest.approx([1, 0, 0])
+    assert errors["edge"] < 1.5
+    assert errors["class"] > 5
 
 
-def test_if_nothing_stands_out_of_the_noise_every_offset_is_as_likely() -> None:
-    laws = offset_laws(NoisyCounts(np.array([-3, 2, 0]), "offset", Fraction(1, 100)), np.array([1.0, 2.0, 7.0]))
+ODD_DATA = {
+    "nobody": np.empty((0, 2)),
+    "one": np.array([[250.0, 103.0]]),
+    "all in one place": np.full((3000, 2), (250.0, 103.0)),
+    "on junctions": np.array([[x, y] for x in range(100, 1000, 200) for y in range(100, 1000, 200)], dtype=float),
+    "nowhere": np.array([[np.nan, 1.0], [np.inf, -np.inf], [-5.0, 3.0], [1000.0, 1000.0]]),
+    "in the lake and the park": np.array([[650.0, 650.0], [200.0, 200.0]]),
+}
 
-    assert laws[0].tolist() == pytest.approx([0.1, 0.2, 0.7])
+
+@pytest.mark.parametrize("data", ODD_DATA)
+def test_with_offsets_for_each_edge_no_data_fails_and_all_are_on_land(data: str, town: World) -> None:
+    for epsilon in ("1/100", 1, 20):
+        drawn = synthetic(town, ODD_DATA[data], epsilon, method=PAPER)
+
+        assert np.isfinite(drawn).all()
+        assert town.on_land(drawn).all()
+
+
+@pytest.mark.parametrize("everywhere", [-(10**6), 0, 1, 10**12])
+def test_with_offsets_for_each_edge_no_answer_fails(everywhere: int, town: World) -> None:
+    found = survey(ScriptedVault(town, everywhere=everywhere), PAPER)  # type: ignore[arg-type]
+
+    drawn = town.projection.to_metres(draw(found, count=500, seed=1).coordinates)
+
+    assert len(drawn) == (500 if everywhere > 0 else 0)
+    assert town.on_land(drawn).all()
+
+
+@each_variant
+def test_a_recorded_survey_draws_the_same_points_again(variant: str, town: World, tmp_path: Path) -> None:
+    vault = rehearsed(town, beside_streets(town, 5000, spread=5))
+    found = survey(vault, VARIANTS[variant])
+
+    found.write(tmp_path / "town.survey")
+    read = Survey.read(tmp_path / "town.survey")
+
+    assert vault.left == 0
+    assert read.method.placement == VARIANTS[variant].placement
+    assert (draw(read, seed=5).coordinates == draw(found, seed=5).coordinates).all()
+
+
+def test_offsets_of_neither_class_nor_edge_are_refused() -> None:
+    with pytest.raises(InputError, match="one of class, edge"):
+        AlongRoads(offsets="street")  # type: ignore[arg-type]
 
 
 def test_points_per_person_make_more_noise_and_no_more_cells(town: World) -> None:
@@ -202,8 +260,7 @@ def test_a_thousand_points_or_a_single_one_can_be_drawn_from_any_survey(town: Wo
 
 
 def test_the_papers_split_and_reach_are_options(town: World) -> None:
-    third = Fraction(1, 3)
-    paper = Method(RoadSegments(reach=50.0), AlongRoads(), dict.fromkeys(("count", "along", "offset"), third))
+    paper = Method(RoadSegments(reach=50.0), AlongRoads(), THIRDS)
 
     drawn = synthesize(ScriptedVault(town, everywhere=20), paper, seed=1)  # type: ignore[arg-type]
 

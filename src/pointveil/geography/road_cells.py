@@ -19,7 +19,6 @@ Bools = NDArray[np.bool_]
 MOST_FAR_CELLS = 1 << 18
 PROBES = (4, 16)  # places along a side of a cell where it is tried, first few, then many
 PROBED = 1 << 20  # places tried at a time
-ON_THE_ROAD = 0.1  # metres: nearer than this, a point is taken to be on the road itself
 LEAST_DRY = 1.0  # metres of a bridge that must be on land, if people are to be there
 
 
@@ -149,44 +148,6 @@ class RoadBins:
         is_open[tried] = _have_places(rectangles, PROBES[0], cells.network, cells.world, cells.reach)
         lost = np.bincount(owner, weights=is_open, minlength=len(cells.far)) == 0
         return np.asarray(is_open | (maybe & lost[owner]))
-
-
-@dataclass(frozen=True, eq=False)
-class OffsetBins:
-    """How far from their edge the points within reach are, for each class of road.
-
-    Parameters
-    ----------
-    cells
-        Says which points are within reach.
-    edges
-        Where the bins of the offset begin, and where the last one ends, in metres.
-    """
-
-    cells: RoadCells
-    edges: Floats
-
-    def __len__(self) -> int:
-        return len(self.cells.network.edges.classes) * self.bins
-
-    @property
-    def bins(self) -> int:
-        """How many bins each class has."""
-        return len(self.edges) - 1
-
-    def locate(self, xy: Floats) -> Ints:
-        """Return the bin of each point's offset, in the class of its edge; -1 for points in far cells."""
-        cell, near = self.cells.find(xy)
-        along_road = (cell >= 0) & (cell < len(self.cells.network))
-        offset = np.clip(np.searchsorted(self.edges, near.offset, side="right") - 1, 0, self.bins - 1)
-        road_class = self.cells.network.edges.road_class[np.where(along_road, cell, 0)]
-        return np.where(along_road, road_class * self.bins + offset, NOWHERE)
-
-
-def offset_edges(reach: float) -> Floats:
-    """Return where bins of the offset begin: the road itself, then ever wider ones up to the reach."""
-    wider = np.array([0.5, 1, 1.5, 2, 3, 4, 5, 6.5, 8, 10, 12.5, 16, 20, 25, 32, 40, 50, 65, 80, 100, 150, 200, 500])
-    return np.concatenate([[0.0, ON_THE_ROAD], wider[wider < reach], [reach]])
 
 
 def _far_grid(bounds: Bounds, side: float) -> Grid:

@@ -15,6 +15,7 @@ from pointveil.partition.base import Budget
 from pointveil.vault import NoisyCounts, Respondent
 
 MOST_THRESHOLD = 10.0
+LEAST_REACH = 1.0  # metres
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +70,10 @@ class RoadSegments:
     divides_into: ClassVar[str] = "roads"
 
     def __post_init__(self) -> None:
-        if not (0 < self.reach < math.inf and 0 < self.far_side < math.inf):
-            raise InputError(f"reach and far_side must be lengths above 0, not {self.reach} and {self.far_side}.")
+        if not LEAST_REACH <= self.reach < math.inf:
+            raise InputError(f"reach must be at least {LEAST_REACH:g} metre, not {self.reach}.")
+        if not 0 < self.far_side < math.inf:
+            raise InputError(f"far_side must be a length above 0, not {self.far_side}.")
         if not 0.5 <= self.noise_quantile < 1:
             raise InputError(f"noise_quantile must be at least 0.5 and below 1, not {self.noise_quantile}.")
 

@@ -9,11 +9,13 @@ from numpy.typing import NDArray
 
 from pointveil.errors import InputError
 from pointveil.estimate import project_parts, reconcile, round_to_total
+from pointveil.estimate.offset_laws import OffsetLaws, class_laws, edge_laws
 from pointveil.geography import NestedGrid, Triangulation, World
 from pointveil.geography.network import Network
-from pointveil.geography.road_cells import ON_THE_ROAD, OffsetBins, RoadBins, offset_edges, out_of_reach
+from pointveil.geography.road_cells import RoadBins, out_of_reach
+from pointveil.geography.road_offsets import ON_THE_ROAD, ClassOffsets, EdgeOffsets, offset_borders
 from pointveil.partition import Budget, RoadCounts
-from pointveil.vault import NoisyCounts, Respondent
+from pointveil.vault import NoisyCounts, Respondent, Share
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -23,10 +25,6 @@ MOST_PARTS = 2**22
 """No edges and far cells are cut into more parts, whatever the noisy counts say."""
 LEAST_LENGTH, LEAST_SIDE = 1.0, 5.0
 """No part of an edge is shorter, and no part of a far cell narrower, in metres."""
-PRIOR = 20
-"""How many bins' worth of noise a class must outweigh to have an offset law of its own."""
-STANDS_OUT = 2
-"""How many standard deviations of the noise a bin of offsets must have to be believed."""
 FAR_TRIES = 12
 """How often a far point is drawn in its part, and then in its cell, to be on land and out of reach."""
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
@@ -42,16 +40,13 @@ class RoadAnswers:
         The parts of edges and of far cells.
     counts
         How many people each part has; non-negative.
-    offsets
-        Where the bins of the offset begin, and where the last one ends.
     laws
-        For each class of road, the share of people in each of these bins.
+        How far beside their edge they are.
     """
 
     bins: RoadBins
     counts: Floats
-    offsets: Floats
-    laws: Floats
+    laws: OffsetLaws
 
 
 @dataclass(frozen=True)
@@ -60,21 +55,28 @@ class AlongRoads:
 
     Parameters
     ----------
+    offsets
+        What has a histogram of offsets of its own: each "class" of road, or each "edge", as in the paper.
     far_granularity
         How many points a part of a far cell should have for each unit of noise.
     tries
         How often points that do not fit where they are put exchange their offset with another.
     """
 
+    offsets: Literal["class", "edge"] = "class"
     far_granularity: float = 3.0
     tries: int = 20
     spends: ClassVar[tuple[str, ...]] = ("along", "offset")
     fills: ClassVar[str] = "roads"
     post_processing: ClassVar[tuple[str, ...]] = (
         "counts of edges and of their parts made to agree, non-negative, with their total kept",
-        "offsets from the road drawn for each class of road, the side evenly",
+        "offsets from the road drawn by their noisy histograms, the side evenly",
         "points kept nearest to their own edge where possible, and on land always",
     )
+
+    def __post_init__(self) -> None:
+        if self.offsets not in OFFSETS:
+            raise InputError(f"offsets must be one of {', '.join(OFFSETS)}, not {self.offsets!r}.")
 
     def ask(self, vault: Respondent, world: World, counted: RoadCounts, budget: Budget) -> RoadAnswers:  # noqa: ARG002
         """Ask where along the edges people are, then how far beside them."""
@@ -82,10 +84,8 @@ class AlongRoads:
             raise InputError("AlongRoads places points along road segments: divide the world with RoadSegments.")
         bins = self._cut(counted, float(budget["along"].epsilon) / vault.points_per_unit)
         along = vault.count(bins, budget["along"])
-        offsets = OffsetBins(counted.cells, offset_edges(counted.cells.reach))
-        beside = vault.count(offsets, budget["offset"])
-        laws = offset_laws(beside, np.diff(offsets.edges))
-        return RoadAnswers(bins, part_counts(counted, bins, along), offsets.edges, laws)
+        laws = OFFSETS[self.offsets](vault, counted, budget["offset"])
+        return RoadAnswers(bins, part_counts(counted, bins, along), laws)
 
     def _cut(self, counted: RoadCounts, epsilon: float) -> RoadBins:
         """Cut edges into as many parts as the root of their noisy count, and far cells as an adaptive grid would."""
@@ -160,31 +160,22 @@ def part_counts(counted: RoadCounts, bins: RoadBins, along: NoisyCounts) -> Floa
     return counts
 
 
-def offset_laws(beside: NoisyCounts, widths: Floats) -> Floats:
-    """Return the law of the offset for each class of road: shares that add up to one.
-
-    A class with few people borrows from all classes together, so that its law is not mere noise; if all of them are
-    lost in the noise, every offset up to the reach is as likely.
-
-    Parameters
-    ----------
-    beside
-        What the vault answered.
-    widths
-        How wide each bin is.
-    """
-    noisy = beside.values.reshape(-1, len(widths)).astype(np.float64)
-    noise = math.sqrt(beside.variance)
-    together = _believe(noisy.sum(axis=0), noise * math.sqrt(len(noisy)))
-    together = together if together.any() else widths
-    each = np.array([_believe(row, noise) for row in noisy])
-    mixed = each + PRIOR * noise * together / together.sum()
-    return np.asarray(mixed / mixed.sum(axis=1, keepdims=True), dtype=np.float64)
+def ask_by_class(vault: Respondent, counted: RoadCounts, share: Share) -> OffsetLaws:
+    """Ask how far from the road people are, for each class of road together."""
+    offsets = ClassOffsets(counted.cells, offset_borders(counted.cells.reach))
+    return class_laws(vault.count(offsets, share), offsets)
 
 
-def _believe(counts: Floats, noise: float) -> Floats:
-    """Return the counts that stand out of noise of this standard deviation, and zero for the others."""
-    return np.where(counts > STANDS_OUT * noise, counts, 0.0)
+def ask_by_edge(vault: Respondent, counted: RoadCounts, share: Share) -> OffsetLaws:
+    """Ask how far from the road people are, for each edge in as many bins as the root of its noisy count."""
+    near, reach = counted.counts[: len(counted.cells.network)], counted.cells.reach
+    wide = np.clip(np.rint(np.sqrt(near)), 1, max(1, reach // ON_THE_ROAD))
+    wide = np.maximum(wide // max(1.0, wide.sum() / MOST_PARTS), 1)
+    offsets = EdgeOffsets(counted.cells, np.where(near > 0, wide, 0).astype(np.int64))
+    return edge_laws(vault.count(offsets, share), offsets)
+
+
+OFFSETS = {"class": ask_by_class, "edge": ask_by_edge}
 
 
 @dataclass(eq=False)
@@ -195,8 +186,8 @@ class _Beside:
     ----------
     world, network
         Where they are.
-    edge, road_class
-        The edge of each point, and the class of that edge.
+    edge, law
+        The edge of each point, and the number of the law that its offset follows.
     place, normal
         A place on the edge, and the direction to its left.
     side, offset
@@ -206,7 +197,7 @@ class _Beside:
     world: World
     network: Network
     edge: Ints
-    road_class: Ints
+    law: Ints
     place: Floats
     normal: Floats
     side: Floats
@@ -216,16 +207,15 @@ class _Beside:
     def start(
         cls, world: World, answers: RoadAnswers, part: Ints, stretch: Floats, rng: np.random.Generator
     ) -> "_Beside":
-        """Put each point on its part of an edge, with an even side and an offset of its class."""
+        """Put each point on its part of an edge, with an even side and an offset of its law."""
         bins, network = answers.bins, answers.bins.cells.network
         edge = bins.owner[part]
         along = (part - bins.first[edge] + stretch) / bins.bins[edge] * network.lengths[edge]
         place, direction = network.segments.places(edge, along)
         normal = np.column_stack([-direction[:, 1], direction[:, 0]])
-        road_class = network.edges.road_class[edge]
         side = np.where(rng.random(len(edge)) < 0.5, -1.0, 1.0)
-        offset = _draw_offsets(road_class, answers, rng)
-        beside = cls(world, network, edge, road_class, place, normal, side, offset)
+        offset = answers.laws.draw(edge, rng)
+        beside = cls(world, network, edge, answers.laws.of_edge[edge], place, normal, side, offset)
         beside.go_beyond_ends(bins, part, rng)
         return beside
 
@@ -268,7 +258,7 @@ class _Beside:
         return misfits[~self.fit(misfits)]
 
     def exchange(self, misfits: Ints, rng: np.random.Generator) -> Ints:
-        """Let misfits exchange their offset with another point of the class, if both then fit; return the others."""
+        """Let misfits exchange their offset with another point of their law, if both then fit; return the others."""
         other = self._partners(misfits, rng)
         _, single = np.unique(other, return_index=True)
         single = single[~np.isin(other[single], misfits)]
@@ -280,9 +270,9 @@ class _Beside:
         return np.setdiff1d(misfits, mine)
 
     def _partners(self, misfits: Ints, rng: np.random.Generator) -> Ints:
-        """Return a random point of the same class for each misfit."""
-        order = np.argsort(self.road_class, kind="stable")
-        first, last = (np.searchsorted(self.road_class[order], self.road_class[misfits], side) for side in SIDES)
+        """Return a random point of the same law for each misfit."""
+        order = np.argsort(self.law, kind="stable")
+        first, last = (np.searchsorted(self.law[order], self.law[misfits], side) for side in SIDES)
         return np.asarray(order[first + (rng.random(len(misfits)) * (last - first)).astype(np.int64)])
 
     def _points(self, which: Ints, offset: Floats) -> Floats:
@@ -293,16 +283,6 @@ def _rotated(direction: Floats, angle: Floats) -> Floats:
     cosine, sine = np.cos(angle), np.sin(angle)
     x, y = direction.T
     return np.column_stack([x * cosine - y * sine, x * sine + y * cosine])
-
-
-def _draw_offsets(road_class: Ints, answers: RoadAnswers, rng: np.random.Generator) -> Floats:
-    """Return offsets as the law of each point's class says, as evenly as can be."""
-    offset = np.zeros(len(road_class))
-    for number, law in enumerate(answers.laws):
-        own = np.flatnonzero(road_class == number)
-        quantile = (rng.permutation(len(own)) + rng.random(len(own))) / max(len(own), 1)
-        offset[own] = np.interp(quantile, np.concatenate([[0.0], np.cumsum(law)]), answers.offsets)
-    return np.where(offset < ON_THE_ROAD, 0.0, offset)
 
 
 def _far_away(world: World, bins: RoadBins, part: Ints, rng: np.random.Generator) -> Floats:
