@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
-from pointveil.geography import Layer, Network, World
+from pointveil.geography import Layer, Network, World, candidate_cells
 from pointveil.geography import network as network_module
 from pointveil.geography.candidates import CandidateGrid
 from pointveil.geography.segments import Segments
@@ -307,6 +307,61 @@ def test_odd_networks_are_searched_exactly_in_little_memory(shape: str) -> None:
 
     assert (segments.edge[found] == brute_force(segments, xy)[0]).all()
     assert grid.candidates.nbytes + grid.children.nbytes + grid.first.nbytes < 20_000_000
+
+
+def test_points_far_from_all_roads_are_answered_exactly_by_cells_or_by_the_tree() -> None:
+    rng = np.random.default_rng(5)
+    town = rng.random((3000, 1, 2)) * 800
+    segments = Segments.of(shapely.linestrings(town + rng.normal(0, 20, (3000, 2, 2)) + (100, 5000)))
+    xy = rng.random((2000, 2)) * 10_000
+
+    grid = CandidateGrid.over(segments, (0.0, 0.0, 10_000.0, 10_000.0))
+    found, distance = grid.nearest(xy)
+
+    node = grid._nodes(xy)
+    edge, shortest = brute_force(segments, xy)
+    assert (node == -1).any()
+    assert (segments.edge[found] == edge).all()
+    assert (distance == shortest).all()
+
+
+def test_far_cells_inside_the_grid_are_answered_exactly_whether_or_not_they_have_candidates() -> None:
+    rng = np.random.default_rng(6)
+    town, hamlet = rng.random((6000, 1, 2)) * 700, rng.random((20, 1, 2)) * 700 + 9000
+    segments = Segments.of(shapely.linestrings(np.concatenate([town, hamlet]) + rng.normal(0, 20, (6020, 2, 2))))
+    xy = rng.random((2000, 2)) * 9000
+
+    grid = CandidateGrid.over(segments, (0.0, 0.0, 10_000.0, 10_000.0))
+    found, _ = grid.nearest(xy)
+
+    node = grid._nodes(xy)
+    has_candidates = grid.first[node + 1] > grid.first[node]
+    far = brute_force(segments, xy)[1] > 1000
+    assert (node >= 0).all()
+    assert (has_candidates & far).any()
+    assert (~has_candidates).any()
+    assert (segments.edge[found] == brute_force(segments, xy)[0]).all()
+
+
+def test_however_the_work_is_cut_up_the_cells_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    segments = Segments.of(random_lines(np.random.default_rng(7), 400))
+
+    whole = CandidateGrid.over(segments, BOX)
+    monkeypatch.setattr(candidate_cells, "PAIRS", 50)
+    cut_up = CandidateGrid.over(segments, BOX)
+
+    for name in ("children", "strides", "first", "candidates"):
+        assert (getattr(whole, name) == getattr(cut_up, name)).all()
+
+
+def test_most_cells_have_few_candidates() -> None:
+    rng = np.random.default_rng(8)
+    segments = Segments.of(random_lines(rng, 2000, vertices=2))
+    grid = CandidateGrid.over(segments, BOX)
+
+    node = grid._nodes(rng.random((20_000, 2)) * (1000, 800))
+
+    assert (grid.first[node + 1] - grid.first[node]).mean() < 10
 
 
 def test_public_facts_tell_length_and_classes() -> None:
