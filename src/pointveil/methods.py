@@ -136,7 +136,7 @@ METHODS = _table(
     Method(
         Veil(),
         Density(),
-        {"total": "1/100", "shape": "20/100", "offset": "2/100", "count": "77/100"},
+        {"total": "1/100", "district": "1/100", "shape": "19/100", "offset": "2/100", "count": "77/100"},
         "veil",
         "The default, with or without roads: more accurate than all others here.",
     ),

@@ -36,14 +36,14 @@ def error(method: str, world: World, count: int, epsilon: object, seed: int) -> 
     )
 
 
-def test_it_asks_four_questions_with_roads_and_three_without(world: World, plain_world: World) -> None:
+def test_it_asks_five_questions_with_roads_and_four_without(world: World, plain_world: World) -> None:
     with_roads, without = ScriptedVault(world, everywhere=1000), ScriptedVault(plain_world, everywhere=1000)
 
     for vault in (with_roads, without):
         synthesize(vault, "veil", seed=1)  # type: ignore[arg-type]
 
-    assert [share.purpose for share in with_roads.asked] == ["total", "shape", "offset", "count"]
-    assert [share.purpose for share in without.asked] == ["total", "shape", "count"]
+    assert [share.purpose for share in with_roads.asked] == ["total", "district", "shape", "offset", "count"]
+    assert [share.purpose for share in without.asked] == ["total", "district", "shape", "count"]
     assert with_roads.left == without.left == 0
 
 

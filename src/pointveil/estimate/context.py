@@ -1,5 +1,7 @@
 """What the neighbourhood of a leaf says about it: the leaf's own count left out."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
@@ -7,10 +9,14 @@ from scipy.ndimage import gaussian_filter
 from pointveil.geography import Leaves, pooled
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 WIDTHS = (0.7, 1.2, 2.0, 4.0, 8.0)
 """Standard deviations of the neighbourhoods, in sides of the leaf."""
 TRUNCATE = 3.0
+TILE = 256
+HALO = 25
+"""Cells around a tile that the widest neighbourhood reaches."""
 CAUTION = 0.02
 
 
@@ -42,15 +48,30 @@ def neighbour_ratios(noisy: Floats, prior: Floats, leaves: Leaves) -> Floats:
     overall = max(noisy.sum(), 0.0) / max(prior.sum(), 1e-9)
     caution = max(CAUTION * float(prior.mean()), 1e-9)
     for level in np.unique(leaves.level):
-        here = np.flatnonzero(leaves.level == level)
-        place = leaves.column[here] >> level, leaves.row[here] >> level
         counts, priors = (pooled(field, int(level)) for field in fields)
-        for number, width in enumerate(WIDTHS):
-            own = own_weight(width)
-            count = _blurred(counts, width)[place] - own * noisy[here]
-            known = np.maximum(_blurred(priors, width)[place] - own * prior[here], 0)
-            ratios[here, number] = prior[here] * (count + caution * overall) / (known + caution)
+        for here, column, row, window in _tiles(leaves, int(level)):
+            for number, width in enumerate(WIDTHS):
+                own = own_weight(width)
+                count = _blurred(counts[window], width)[column, row] - own * noisy[here]
+                known = np.maximum(_blurred(priors[window], width)[column, row] - own * prior[here], 0)
+                ratios[here, number] = prior[here] * (count + caution * overall) / (known + caution)
     return ratios
+
+
+def _tiles(leaves: Leaves, level: int) -> Iterator[tuple[Ints, Ints, Ints, tuple[slice, slice]]]:
+    """Yield the leaves of a level tile by tile: their numbers, their places in a window, and the window.
+
+    The window reaches as far around the tile as the widest neighbourhood does.
+    """
+    here = np.flatnonzero(leaves.level == level)
+    column, row = leaves.column[here] >> level, leaves.row[here] >> level
+    tile = (column // TILE) << 32 | (row // TILE)
+    order = np.argsort(tile, kind="stable")
+    for part in np.split(order, np.flatnonzero(np.diff(tile[order])) + 1):
+        low_column, low_row = (max(int(axis[part[0]]) // TILE * TILE - HALO, 0) for axis in (column, row))
+        high_column, high_row = (int(axis[part[0]]) // TILE * TILE + TILE + HALO for axis in (column, row))
+        window = slice(low_column, high_column), slice(low_row, high_row)
+        yield here[part], column[part] - low_column, row[part] - low_row, window
 
 
 def regress(noisy: Floats, features: Floats, variance: float, rounds: int = 3) -> Floats:

@@ -40,23 +40,21 @@ def fuse_blocks(estimates: Estimates, blocks: Leaves, counted: NoisyCounts, leav
     return np.asarray(np.maximum(moved, 0.0), dtype=np.float64)
 
 
-def match_totals(
-    counts: Floats, leaves: Leaves, of_leaves: NoisyCounts, blocks: Leaves, of_blocks: NoisyCounts, top: int
-) -> Floats:
+def match_totals(counts: Floats, leaves: Leaves, level: int, *answers: tuple[Leaves, NoisyCounts]) -> Floats:
     """Return counts rescaled to the noisy total of each large square, where that is clearly above zero.
 
-    The total is the mean of the two noisy sums, each weighted by how sure it is. Totals near zero are left alone:
-    cutting them off at zero would add people to empty places.
+    The total is the mean of the sums of all answers, each weighted by how sure it is. Totals near zero are left
+    alone: cutting them off at zero would add people to empty places.
     """
-    columns = (leaves.raster.shape[1] >> top) + 1
-    size = columns * ((leaves.raster.shape[0] >> top) + 1)
-    of_leaf = (leaves.column >> top) * columns + (leaves.row >> top)
-    of_block = (blocks.column >> top) * columns + (blocks.row >> top)
-    sure_leaves = 1 / (of_leaves.variance * np.maximum(np.bincount(of_leaf, minlength=size), 1))
-    sure_blocks = 1 / (of_blocks.variance * np.maximum(np.bincount(of_block, minlength=size), 1))
-    leaf_sum = np.bincount(of_leaf, of_leaves.values, minlength=size)
-    block_sum = np.bincount(of_block, of_blocks.values, minlength=size)
-    total = (leaf_sum * sure_leaves + block_sum * sure_blocks) / (sure_leaves + sure_blocks)
-    now = np.bincount(of_leaf, counts, minlength=size)
-    believed = (total * np.sqrt(sure_leaves + sure_blocks) > SURE) & (now > 0)
-    return np.asarray(counts * np.where(believed, total / np.maximum(now, 1e-9), 1.0)[of_leaf], dtype=np.float64)
+    rows = (leaves.raster.shape[1] >> level) + 1
+    size = rows * ((leaves.raster.shape[0] >> level) + 1)
+    total, sure = np.zeros(size), np.zeros(size)
+    for parts, noisy in answers:
+        square = (parts.column >> level) * rows + (parts.row >> level)
+        sureness = 1 / (noisy.variance * np.maximum(np.bincount(square, minlength=size), 1))
+        total += sureness * np.bincount(square, noisy.values, minlength=size)
+        sure += sureness
+    square = (leaves.column >> level) * rows + (leaves.row >> level)
+    now = np.bincount(square, counts, minlength=size)
+    believed = (total > SURE * np.sqrt(sure)) & (now > 0)
+    return np.asarray(counts * np.where(believed, total / sure / np.maximum(now, 1e-9), 1.0)[square], dtype=np.float64)

@@ -7,10 +7,12 @@ from pointveil.geography.layers import LINES, POLYGONS, Layer, read_layer
 from pointveil.geography.nested_grid import NestedGrid
 from pointveil.geography.network import Nearest, Network
 from pointveil.geography.packing import pack
+from pointveil.geography.peopled import peopled_area
 from pointveil.geography.precision import COARSER, Precision
 from pointveil.geography.projection import Projection
 from pointveil.geography.quadtree import Leaves, leaves_from_levels, pooled, split_levels
-from pointveil.geography.raster import Distances, Raster, peopled_area, raster_of
+from pointveil.geography.raster import Distances, Raster
+from pointveil.geography.rasters import raster_of
 from pointveil.geography.roads import Roads
 from pointveil.geography.sites import RegionSites
 from pointveil.geography.triangles import Triangulation

@@ -5,13 +5,22 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
+BLOCK = 2**18  # cells at a time, so that many need little memory
 
-def hilbert_index(column: Ints, row: Ints, order: int) -> Ints:
+
+def hilbert_index(column: NDArray[np.integer], row: NDArray[np.integer], order: int) -> Ints:
     """Return the place of each cell along the Hilbert curve over 2**order by 2**order cells.
 
     Every square of a quadtree over the cells is one unbroken run of the curve.
     """
-    x, y = column.astype(np.int64), row.astype(np.int64)
+    place = np.empty(len(column), dtype=np.int64)
+    for start in range(0, len(column), BLOCK):
+        part = slice(start, start + BLOCK)
+        place[part] = _index(column[part].astype(np.int64), row[part].astype(np.int64), order)
+    return place
+
+
+def _index(x: Ints, y: Ints, order: int) -> Ints:
     place = np.zeros_like(x)
     for step in (1 << k for k in reversed(range(order))):
         right, upper = (x & step) > 0, (y & step) > 0

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from pointveil.geography.raster import Raster
 
 Ints = NDArray[np.int64]
+ShortInts = NDArray[np.int32]
 Floats = NDArray[np.float64]
 
 Number = TypeVar("Number", np.int64, np.float64)
@@ -36,11 +37,11 @@ class Leaves:
     """
 
     raster: Raster
-    leaf_at: NDArray[np.int32]
+    leaf_at: ShortInts
     level: Ints
     column: Ints
     row: Ints
-    leaf_of: Ints
+    leaf_of: ShortInts
 
     def __len__(self) -> int:
         return max(len(self.level), 1)
@@ -61,27 +62,31 @@ class Leaves:
 
 def leaves_from_levels(raster: Raster, level: NDArray[np.int8]) -> Leaves:
     """Return the leaves, given the level of each cell, which is one and the same within a leaf."""
-    rows = raster.shape[1]
-    corner = np.empty(raster.shape, dtype=np.int64)
-    for value in np.unique(level):
-        # Clear the low bits of column and row: the south-west cell of the leaf.
-        column = (np.arange(raster.shape[0], dtype=np.int64) >> value) << value
-        row = (np.arange(rows, dtype=np.int64) >> value) << value
-        here = level == value
-        corner[here] = (column[:, None] * rows + row[None])[here]
-    code = corner[raster.column, raster.row]
+    corner = _corners(level)
+    code = corner.ravel()[_flat(raster)]
     # A leaf is one run of the Hilbert curve, along which the cells are ordered.
     first = np.append(True, code[1:] != code[:-1])[: len(code)]
-    table = np.full(raster.shape[0] * rows, -1, dtype=np.int32)
-    table[code[first]] = np.arange(first.sum())
-    return Leaves(
-        raster,
-        table[corner],
-        level[raster.column, raster.row][first].astype(np.int64),
-        code[first] // rows,
-        code[first] % rows,
-        np.cumsum(first) - 1,
-    )
+    start = code[first].astype(np.int64)
+    table = np.full(level.size, -1, dtype=np.int32)
+    table[start] = np.arange(len(start))
+    column, row = np.divmod(start, raster.shape[1])
+    level_of = level[column, row].astype(np.int64)
+    return Leaves(raster, table[corner], level_of, column, row, np.cumsum(first, dtype=np.int32) - 1)
+
+
+def _corners(level: NDArray[np.int8]) -> ShortInts:
+    """Return for each cell the south-west cell of its leaf: columns and rows with their low bits cleared."""
+    columns, rows = (np.arange(size, dtype=np.int32) for size in level.shape)
+    corner = np.empty(level.shape, dtype=np.int32)
+    for value in np.unique(level):
+        column, row = (columns >> value) << value, (rows >> value) << value
+        np.add(column[:, None] * np.int32(len(rows)), row, out=corner, where=level == value)
+    return corner
+
+
+def _flat(raster: Raster) -> Ints:
+    """Return the number of each cell with land among all, row after row."""
+    return raster.column.astype(np.int64) * raster.shape[1] + raster.row
 
 
 def split_levels(mass: Floats, target: float, *, slope: float, reference: float, top: int) -> NDArray[np.int8]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-VERSION = 1
+VERSION = 2
 
 
 def cache_folder() -> Path:

@@ -152,6 +152,12 @@ class World:
         west, south, east, north = self.boundary_m.bounds
         return west, south, east, north
 
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the box around the world, in metres."""
+        west, south, east, north = self.bounds
+        return east - west, north - south
+
     def on_land(self, xy: Floats) -> Bools:
         """Return which points, in metres, lie on land: never on the east or north edge of the bounds."""
         return self._land_test.holds(np.asarray(xy, dtype=np.float64))

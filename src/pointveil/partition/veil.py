@@ -34,6 +34,8 @@ COARSEST_CELL = 64.0
 FINEST_CELL = 5.0
 MOST_CELLS = 2**24
 BLOCK_LEVELS = 3
+DISTRICT_LEVELS = 2
+"""A district is so many times twice as large as the largest leaves."""
 CLEARLY = 10.0
 FEW = 400.0
 """Points times epsilon below which blocks are counted once, as a uniform grid would, and not cut."""
@@ -112,17 +114,17 @@ class Veil:
     leaf_side: float = 64.0
     leaf_slope: float = 0.5
     blur: float = 1.0
-    spends: ClassVar[tuple[str, ...]] = ("total", "shape", "offset", "count")
+    spends: ClassVar[tuple[str, ...]] = ("total", "district", "shape", "offset", "count")
     post_processing: ClassVar[tuple[str, ...]] = (
         "counts denoised by their neighbourhood and the law they share",
-        "leaves reconciled with blocks and with the totals of large squares",
+        "leaves reconciled with blocks and with the totals of large squares and districts",
         "people spread within leaves by distance to the nearest road",
     )
     needs_roads: ClassVar[bool] = False
     divides_into: ClassVar[str] = "places"
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> PlaceMasses:
-        """Ask how many and how rounded, then blocks, distances to roads, and leaves."""
+        """Ask how many and how rounded, then districts, blocks, distances to roads, and leaves."""
         shares = _without_roads(budget) if world.roads is None else budget
         epsilon = sum((share.epsilon for share in shares.values()), Fraction(0)) / vault.points_per_unit
         # Asking also for the rounding doubles the doubt about the total, which a small epsilon cannot afford.
@@ -133,17 +135,21 @@ class Veil:
         side = math.sqrt((FEW_POINTS * box_area(world) if few else self.block_points * peopled_area(world)) / total)
         lattice = self.lattice(world, side / math.sqrt(epsilon))
         raster = raster_of(world, lattice.side, 1 << lattice.top, rounded_to=shared_rounding(totals))
-        blocks = leaves_from_levels(raster, np.full(raster.shape, lattice.block, dtype=np.int8))
+        blocks = squares_of(raster, lattice.block)
         if few:
             return self.count_once(vault, blocks, shares)
+        districts = squares_of(raster, lattice.top + DISTRICT_LEVELS)
+        of_districts = vault.count(districts, shares["district"])
         of_blocks = vault.count(blocks, shares["shape"])
         distances = vault.count(Distances(raster), shares["offset"]) if "offset" in shares else None
         plan = self.plan(lattice, blocks, of_blocks, distances, float(shares["count"].epsilon) / vault.points_per_unit)
         of_leaves = vault.count(plan.leaves, shares["count"])
         counts = denoise(of_leaves, plan.expected, plan.leaves)
         fused = fuse_blocks(counts, blocks, of_blocks, plan.leaves, lattice.block)
-        matched = match_totals(fused, plan.leaves, of_leaves, blocks, of_blocks, lattice.top)
-        people = at_most_the_total(matched, totals, of_blocks, of_leaves)
+        answers = (plan.leaves, of_leaves), (blocks, of_blocks), (districts, of_districts)
+        matched = match_totals(fused, plan.leaves, lattice.top, *answers[:2])
+        matched = match_totals(matched, plan.leaves, lattice.top + DISTRICT_LEVELS, *answers)
+        people = at_most_the_total(matched, totals, of_districts, of_blocks, of_leaves)
         return PlaceMasses(raster, self.spread(plan, people, distances))
 
     def count_once(self, vault: Respondent, blocks: Leaves, shares: Budget) -> PlaceMasses:
@@ -207,8 +213,9 @@ class Veil:
         law: RoadLaw = learn_road_law(grouped(leaf, raster.entry_bin, raster.bins, mass), counts, distances)
         mass = _to_leaves(mass * law.factor[raster.entry_bin], leaf, counts)
         # The last word is the histogram's: it is far surer of the whole city's distances than any leaf.
-        now = np.bincount(raster.entry_bin, mass, minlength=raster.bins)
-        return np.asarray(mass * (law.people / np.maximum(now, 1e-9))[raster.entry_bin], dtype=np.float64)
+        pool = law.pool[raster.entry_bin]
+        now = np.bincount(pool, mass, minlength=len(law.people))
+        return np.asarray(mass * (law.people / np.maximum(now, 1e-9))[pool], dtype=np.float64)
 
 
 def shared_rounding(totals: NoisyCounts) -> int | None:
@@ -220,6 +227,11 @@ def shared_rounding(totals: NoisyCounts) -> int | None:
         if share > NEARLY_ALL * total:
             return steps
     return None
+
+
+def squares_of(raster: Raster, level: int) -> Leaves:
+    """Return squares of one size."""
+    return leaves_from_levels(raster, np.full(raster.shape, level, dtype=np.int8))
 
 
 def box_area(world: World) -> float:
@@ -258,7 +270,7 @@ def significant(values: Floats, digits: int = 3) -> Floats:
     return np.where(np.abs(values) < 1e-30, 0.0, np.round(values * scale) / scale)
 
 
-def _to_leaves(mass: Floats, leaf: NDArray[np.int64], counts: Floats) -> Floats:
+def _to_leaves(mass: Floats, leaf: NDArray[np.integer], counts: Floats) -> Floats:
     """Return masses rescaled so that those of each leaf add up to its count."""
     now = np.bincount(leaf, mass, minlength=len(counts))
     return np.asarray(mass * (counts / np.maximum(now, 1e-12))[leaf], dtype=np.float64)
@@ -267,4 +279,4 @@ def _to_leaves(mass: Floats, leaf: NDArray[np.int64], counts: Floats) -> Floats:
 def _without_roads(budget: Budget) -> dict[str, Share]:
     """Return the budget for a world without roads: what distances would cost goes to the leaves."""
     more = Share("count", budget["count"].epsilon + budget["offset"].epsilon)
-    return {"total": budget["total"], "shape": budget["shape"], "count": more}
+    return {**{purpose: share for purpose, share in budget.items() if purpose != "offset"}, "count": more}
