@@ -12,10 +12,11 @@ import time
 
 import numpy as np
 
+from pointveil.audit.city import City
 from pointveil.audit.evidence import Trials, examine
 from pointveil.audit.mutants import MUTANTS
 from pointveil.audit.subjects import Subject, method_subject
-from pointveil.audit.trials import City, canary_trials
+from pointveil.audit.trials import canary_trials
 from pointveil.methods import METHODS
 
 BLOCKS, RELEASES = 400, 8

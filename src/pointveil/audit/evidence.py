@@ -14,9 +14,11 @@ Bools = NDArray[np.bool_]
 CONFIDENCE = 0.95
 FIT, CHOOSE = 0.25, 0.5
 """Parts of the trials that fit a score and choose a threshold; the rest, never looked at before, is the test."""
-LEAST_FOR_MIXTURE = 400
+LEAST_FOR_MIXTURE = 200
 """With fewer trials no mixture is learned: it would only remember them."""
+LEAST_OF_A_KIND = 24
 MOST_CUTS = 200
+ENDS = ("≥", "≤", "=")
 CAUTIONS = (4.0, 1.5)
 """Standard errors taken off each rule's success before the best is chosen, among thousands: once for rules that are
 often right, once for rules that apply seldom."""
@@ -39,12 +41,15 @@ class Trials:
         What the features are.
     answers
         For each question whose cells were the same in all trials: one row a trial, one column a cell.
+    group
+        The kind of each trial, if there are several: a guess may be made for one kind alone.
     """
 
     present: Bools
     seen: Floats
     names: tuple[str, ...]
     answers: tuple[Floats, ...] = ()
+    group: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
         return len(self.present)
@@ -52,7 +57,22 @@ class Trials:
     def part(self, start: float, stop: float) -> Trials:
         """Return the trials between two fractions of all."""
         rows = slice(round(start * len(self)), round(stop * len(self)))
-        return Trials(self.present[rows], self.seen[rows], self.names, tuple(answer[rows] for answer in self.answers))
+        group = None if self.group is None else self.group[rows]
+        answers = tuple(answer[rows] for answer in self.answers)
+        return Trials(self.present[rows], self.seen[rows], self.names, answers, group)
+
+    def kinds(self) -> list[int | None]:
+        """Return all kinds that can be looked at alone, the whole first."""
+        if self.group is None:
+            return [None]
+        found, times = np.unique(self.group, return_counts=True)
+        return [None, *(int(kind) for kind in found[times >= LEAST_OF_A_KIND])] if len(found) > 1 else [None]
+
+    def of_kind(self, kind: int | None) -> Bools:
+        """Return which trials are of this kind."""
+        if kind is None or self.group is None:
+            return np.ones(len(self), dtype=bool)
+        return np.asarray(self.group == kind)
 
 
 @dataclass(frozen=True)
@@ -67,6 +87,8 @@ class Rule:
         Guess "present" between these two values.
     absent_from, absent_to
         Guess "absent" between these two values.
+    kind
+        The only kind of trials for which anything is guessed, if not for all.
     """
 
     feature: int
@@ -75,6 +97,7 @@ class Rule:
     present_to: float = -math.inf
     absent_from: float = math.inf
     absent_to: float = -math.inf
+    kind: int | None = None
 
     def guesses(self, values: Floats) -> tuple[Bools, Bools]:
         """Return where the guess is "present", and where it is "absent"."""
@@ -130,7 +153,8 @@ def examine(trials: Trials) -> Evidence:
 
 
 def _test(rule: Rule, test: Trials, trials: int, tested: int) -> Evidence:
-    present, absent = rule.guesses(test.seen[:, rule.feature])
+    of_kind = test.of_kind(rule.kind)
+    present, absent = (guess & of_kind for guess in rule.guesses(test.seen[:, rule.feature]))
     right = int((present & test.present).sum() + (absent & ~test.present).sum())
     return Evidence(right, int(present.sum() + absent.sum()), trials, rule.name, tested)
 
@@ -186,62 +210,86 @@ class Mixture:
 
 
 def choose(trials: Trials, caution: float) -> Rule:
-    """Return the rule with the best bound on these trials, among all features, ends and single values."""
+    """Return the rule with the best bound on these trials, among all features, kinds, ends and single values."""
     best, chosen = -math.inf, Rule(0, "nothing")
-    for feature, name in enumerate(trials.names):
-        values = trials.seen[:, feature]
-        known = np.isfinite(values)
-        for rule in _rules(feature, name, values[known], trials.present[known], caution):
-            worth = _worth(rule, values, trials.present, caution)
-            if worth > best:
-                best, chosen = worth, rule
+    for kind in trials.kinds():
+        of_kind = trials.of_kind(kind)
+        seen, present = trials.seen[of_kind], trials.present[of_kind]
+        for feature, name in enumerate(trials.names):
+            tally = tally_of(seen[:, feature], present)
+            if tally is not None:
+                worth, plan = tally.best(caution)
+                if worth > best:
+                    best, chosen = worth, plan.rule(feature, name, kind)
     return chosen
 
 
-def _rules(feature: int, name: str, values: Floats, present: Bools, caution: float) -> list[Rule]:
-    """Return the best rules of one feature: either end means "present", or one value does."""
-    found = np.unique(values)
-    if len(found) < 2:
-        return []
-    cuts = found if len(found) <= MOST_CUTS else np.unique(np.quantile(values, np.linspace(0, 1, MOST_CUTS)))
-    shown, hidden = np.sort(values[present]), np.sort(values[~present])
-    above = [_counts_from(group, cuts) for group in (shown, hidden)]
-    below = [_counts_to(group, cuts) for group in (shown, hidden)]
-    exact = [upto - (len(group) - onward) for upto, onward, group in zip(below, above, (shown, hidden), strict=True)]
-    high, low = cuts[_best(*above, caution=caution)], cuts[_best(*below, caution=caution)]
-    high_absent, low_absent = cuts[_best(*above[::-1], caution=caution)], cuts[_best(*below[::-1], caution=caution)]
-    one, one_absent = cuts[_best(*exact, caution=caution)], cuts[_best(*exact[::-1], caution=caution)]
-    up, down, equal = f"{name} ≥ {high:.6g}", f"{name} ≤ {low:.6g}", f"{name} = {one:.6g}"
-    infinity = math.inf
-    return [
-        Rule(feature, up, high, infinity),
-        Rule(feature, down, -infinity, low),
-        Rule(feature, equal, one, one),
-        Rule(feature, f"not {name} ≥ {high_absent:.6g}", absent_from=high_absent, absent_to=infinity),
-        Rule(feature, f"not {name} ≤ {low_absent:.6g}", absent_from=-infinity, absent_to=low_absent),
-        Rule(feature, f"not {name} = {one_absent:.6g}", absent_from=one_absent, absent_to=one_absent),
-        Rule(feature, f"{up}, else ≤ {low_absent:.6g}", high, infinity, -infinity, low_absent),
-        Rule(feature, f"{down}, else ≥ {high_absent:.6g}", -infinity, low, high_absent, infinity),
-        Rule(feature, f"{equal}, else {one_absent:.6g}", one, one, one_absent, one_absent),
-    ]
+@dataclass(frozen=True)
+class Plan:
+    """What to guess from a feature: "present" at one of the ENDS from a value on, "absent" at another, or at none."""
+
+    present: tuple[int, float] | None
+    absent: tuple[int, float] | None
+
+    def rule(self, feature: int, name: str, kind: int | None) -> Rule:
+        """Return it as a rule."""
+        present, absent = (_span(part) for part in (self.present, self.absent))
+        words = ", else ".join(
+            f"{said}{ENDS[part[0]]} {part[1]:.6g}"
+            for said, part in ((f"{name} ", self.present), ("" if self.present else f"not {name} ", self.absent))
+            if part is not None
+        )
+        return Rule(feature, words if kind is None else f"{words}, {kind} beside", *present, *absent, kind)
 
 
-def _counts_from(group: Floats, cuts: Floats) -> NDArray[np.int64]:
-    return np.asarray(len(group) - np.searchsorted(group, cuts, side="left"), dtype=np.int64)
+def _span(part: tuple[int, float] | None) -> tuple[float, float]:
+    if part is None:
+        return math.inf, -math.inf
+    end, value = part
+    return (-math.inf if ENDS[end] == "≤" else value), (math.inf if ENDS[end] == "≥" else value)
 
 
-def _counts_to(group: Floats, cuts: Floats) -> NDArray[np.int64]:
-    return np.asarray(np.searchsorted(group, cuts, side="right"), dtype=np.int64)
+@dataclass(frozen=True)
+class Tally:
+    """How many trials lie above, below and on each of many values: one row an end, then shown and hidden ones."""
+
+    cuts: Floats
+    counts: NDArray[np.int64]
+
+    def best(self, caution: float) -> tuple[float, Plan]:
+        """Return the best plan, and its worth."""
+        all_counts = self.counts.sum(axis=1)
+        at = [np.argmax(quick_bound(self.counts[:, side], all_counts, caution), axis=1) for side in (0, 1)]
+        ends = np.arange(len(ENDS))
+        right = np.array([self.counts[ends, side, at[side]] for side in (0, 1)])
+        guesses = np.array([all_counts[ends, at[side]] for side in (0, 1)])
+        values = self.cuts[at[0]], self.cuts[at[1]]
+        apart = np.array([values[0][0] > values[1][1], values[0][1] < values[1][0], values[0][2] != values[1][2]])
+        other = [1, 0, 2]
+        right = np.concatenate([*right, (right[0] + right[1, other]) * apart])
+        worth = quick_bound(right, np.concatenate([*guesses, (guesses[0] + guesses[1, other]) * apart]), caution)
+        number = int(np.argmax(worth))
+        end = number % len(ENDS)
+        absent_end = end if number < 2 * len(ENDS) else other[end]
+        shown = (end, float(values[0][end])) if number < len(ENDS) or number >= 2 * len(ENDS) else None
+        hidden = (absent_end, float(values[1][absent_end])) if number >= len(ENDS) else None
+        return float(worth[number]), Plan(shown, hidden)
 
 
-def _best(right: NDArray[np.int64], wrong: NDArray[np.int64], *, caution: float) -> int:
-    return int(np.argmax(quick_bound(right, right + wrong, caution)))
-
-
-def _worth(rule: Rule, values: Floats, present: Bools, caution: float) -> float:
-    shown, hidden = rule.guesses(values)
-    right = (shown & present).sum() + (hidden & ~present).sum()
-    return float(quick_bound(right, shown.sum() + hidden.sum(), caution))
+def tally_of(values: Floats, present: Bools) -> Tally | None:
+    """Count shown and hidden trials at both ends of many values; None if all values are the same."""
+    known = np.isfinite(values)
+    values, present = values[known], present[known]
+    if not len(values) or bool((values == values[0]).all()):
+        return None
+    cuts = np.unique(values)
+    if len(cuts) > MOST_CUTS:
+        cuts = np.unique(np.quantile(values, np.linspace(0, 1, MOST_CUTS), method="nearest"))
+    groups = np.sort(values[present]), np.sort(values[~present])
+    above = [len(group) - np.searchsorted(group, cuts, side="left") for group in groups]
+    below = [np.searchsorted(group, cuts, side="right") for group in groups]
+    exact = [upto + onward - len(group) for upto, onward, group in zip(below, above, groups, strict=True)]
+    return Tally(cuts, np.array([above, below, exact]))
 
 
 def quick_bound(right: object, guesses: object, caution: float) -> Floats:

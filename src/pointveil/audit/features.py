@@ -10,18 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from pointveil.audit.scattered import look_at_scatter
 from pointveil.audit.subjects import Asked, Records, Release
+from pointveil.audit.units import Known, Located, Units
 from pointveil.geography import World
 from pointveil.vault import NoisyCounts
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 RADII = (0.02, 0.1, 0.5, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)
-WINDOWS = (0.0, 0.05, 0.15, 0.25, 0.4)
-"""Parts of a region's sites, around that of the unit, in which scattered points are counted."""
 MOST_QUESTIONS = 8
 FAR = 1e6
-HAIR = 0.001
-"""Metres: less than any cell, more than any rounding."""
+LIKE_EACH_OTHER = 5
+"""How many neighbouring numbers are searched for cells whose noise goes together."""
 
 
 @dataclass
@@ -33,106 +34,95 @@ class Columns:
 
     def add(self, name: str, values: object) -> None:
         """Add a column; a single value stands for all rows."""
-        self.columns[name] = np.broadcast_to(np.asarray(values, dtype=np.float64), (self.rows,))
+        column = np.asarray(values, dtype=np.float64)
+        self.columns[name] = column if column.ndim else np.full(self.rows, column)
 
     def table(self) -> Floats:
         """Return all columns side by side."""
         return np.column_stack(list(self.columns.values()))
 
 
-def look_at_units(release: Release, world: World, units: Floats, others: Records, weight: int) -> Columns:
-    """Return features of each possible unit, from the answers and from the points near it.
-
-    Parameters
-    ----------
-    units
-        Where each unit has its points, if it is there at all.
-    others
-        Records known to be in the data.
-    weight
-        How many points a unit has there.
-    """
+def look_at_units(release: Release, world: World, units: Units, known: Known) -> Columns:
+    """Return features of each possible unit, from the answers and from the points near it."""
     columns = Columns(len(units))
-    places, known = world.projection.to_metres(units), world.projection.to_metres(others.xy)
-    ratio, excesses = np.zeros(len(units)), []
+    ratio, all_ratio, excesses = np.zeros(len(units)), np.zeros(len(units)), []
     for number, asked in enumerate(release.asked[:MOST_QUESTIONS]):
         if isinstance(asked.answer, NoisyCounts):
-            excess, likelihood = look_at_counts(columns, f"answer {number}", asked, places, known, weight)
+            excess, likelihood = look_at_counts(columns, f"answer {number}", asked, units, known)
             excesses.append(excess)
-            ratio = ratio + np.nan_to_num(likelihood)
+            ratio = ratio + likelihood
+            all_ratio = all_ratio + likelihood
         else:
-            look_at_scatter(columns, f"answer {number}", asked, places)
+            all_ratio = all_ratio + look_at_scatter(columns.add, f"answer {number}", asked, units, known)
     columns.add("likelihood ratio of all counts", ratio)
+    columns.add("likelihood ratio of all answers", all_ratio)
     for first, second in combinations(range(len(excesses)), 2):
         columns.add(f"answer {first} minus answer {second}", excesses[first] - excesses[second])
-    look_near(columns, world.projection.to_metres(release.xy), release.xy, places)
+    look_near(columns, world.projection.to_metres(release.xy), release.xy, units.home)
     return columns
 
 
-def look_at_counts(
-    columns: Columns, name: str, asked: Asked, places: Floats, known: Floats, weight: int
-) -> tuple[Floats, Floats]:
+def look_at_counts(columns: Columns, name: str, asked: Asked, units: Units, known: Known) -> tuple[Floats, Floats]:
     """Add what a count tells: how much the unit's cell has over what is known, and how likely that makes it.
 
     Where two units share a cell, neither is looked at: the other is not known.
     """
-    answer, cells = asked.answer, asked.about
+    answer = asked.answer
     assert isinstance(answer, NoisyCounts)  # noqa: S101 - told apart by the caller
-    size = len(answer.values)
-    cell, base = np.asarray(cells.locate(places)), np.asarray(cells.locate(known))
-    inside = (cell >= 0) & (cell < size)
-    tally = np.bincount(base[(base >= 0) & (base < size)], minlength=size)
-    alone = inside & (np.bincount(np.where(inside, cell, size), minlength=size + 1)[cell] == 1)
-    here = np.where(inside, cell, 0)
-    values = np.asarray(answer.values, dtype=np.float64)[here]
-    excess = np.where(alone, values - tally[here], np.nan)
-    epsilon = float(answer.noise_epsilon)
-    likelihood = epsilon * (np.abs(excess) - np.abs(excess - weight))
-    columns.add(f"{name}: all cells that touch", touching(asked, places, tally, epsilon, weight))
-    columns.add(f"{name}: excess", excess)
-    columns.add(f"{name}: last bit", np.where(alone, last_bit(values), np.nan))
-    columns.add(f"{name}: all", float(np.sum(answer.values, dtype=np.float64)))
-    columns.add(f"{name}: likelihood ratio", likelihood)
-    return excess, likelihood
+    size, epsilon = len(answer.values), float(answer.noise_epsilon)
+    where = Located.of(asked, units, known, size)
+    values = np.asarray(answer.values, dtype=np.float64)
+    excess = values - where.tally
+    alone = np.bincount(where.cell, minlength=size)[where.cell] == 1
+    unit, cell, points = where.unit[alone], where.cell[alone], where.points[alone]
+    likelihood = _sum(unit, _ratio(excess[cell], points), len(units)) * epsilon
+    near = excess[where.near_cell]
+    touching = _sum(where.near_unit, _ratio(near, np.full(len(near), units.weight)), len(units)) * epsilon
+    columns.add(f"{name}: all cells that touch", touching)
+    first = _first(unit, len(units))
+    here = np.where(first >= 0, cell[first] if len(cell) else 0, 0)
+    columns.add(f"{name}: excess", _where(first >= 0, excess[here]))
+    columns.add(f"{name}: value", _where(first >= 0, values[here]))
+    columns.add(f"{name}: last bit", _where(first >= 0, last_bit(values[here])))
+    columns.add(f"{name}: all", float(values.sum()))
+    columns.add(f"{name}: likelihood ratio", np.where(np.bincount(unit, minlength=len(units)) > 0, likelihood, np.nan))
+    look_at_alike(columns, name, excess, here, first >= 0)
+    return _where(first >= 0, excess[here]), likelihood
 
 
-def touching(asked: Asked, places: Floats, tally: NDArray[np.int64], epsilon: float, weight: int) -> Floats:
-    """Return the likelihood ratio if the unit were counted in every cell that it touches."""
-    around = np.array([[x, y] for x in (-HAIR, HAIR) for y in (-HAIR, HAIR)])
-    cells = np.sort([np.asarray(asked.about.locate(places + step)) for step in around], axis=0)
-    first = np.concatenate([np.ones((1, len(places)), dtype=bool), cells[1:] != cells[:-1]])
-    inside = first & (cells >= 0) & (cells < len(tally))
-    here = np.where(inside, cells, 0)
-    excess = np.asarray(asked.answer.values, dtype=np.float64)[here] - tally[here]  # type: ignore[union-attr]
-    ratio = np.where(inside, np.abs(excess) - np.abs(excess - weight), 0.0)
-    return np.asarray(epsilon * ratio.sum(axis=0))
+def look_at_alike(columns: Columns, name: str, excess: Floats, here: Ints, there: NDArray[np.bool_]) -> None:
+    """Add how much the unit's cell has over others that should have noise of their own."""
+    usual = float(np.median(excess))
+    columns.add(f"{name}: excess over the usual", _where(there, excess[here] - usual))
+    offset = _most_alike(excess)
+    columns.add(f"{name}: excess over one alike", _where(there, excess[here] - np.roll(excess, -offset)[here]))
 
 
-def look_at_scatter(columns: Columns, name: str, asked: Asked, places: Floats) -> None:
-    """Add how many blurred points lie about the unit's site, against those elsewhere in its region."""
-    counts = np.asarray(asked.about.site_counts())
-    region, site = (np.asarray(part) for part in asked.about.locate_sites(places))
-    order = np.lexsort((asked.answer.site, asked.answer.region))  # type: ignore[union-attr]
-    stride = int(counts.max(initial=1)) + 1
-    drawn = asked.answer.region[order] * stride + asked.answer.site[order]  # type: ignore[union-attr]
-    all_here = _between(drawn, region * stride, region * stride + stride - 1)
-    columns.add(f"{name}: points in the region", all_here)
-    limit = np.where(region >= 0, counts[region], 1)
-    for window in WINDOWS:
-        reach = np.rint(window * limit).astype(np.int64)
-        low = np.clip(site - reach, 0, np.maximum(limit - 2 * reach - 1, 0))
-        near = _between(drawn, region * stride + low, region * stride + np.minimum(low + 2 * reach, limit - 1))
-        columns.add(f"{name}: points within {window:.0%}", near)
-        columns.add(f"{name}: points within {window:.0%} less those beyond", 2 * near - all_here)
-    for row, which in ((0, "first"), (-1, "last")):
-        drawn_there = np.full(len(region), np.nan)
-        if len(asked.answer.region):  # type: ignore[union-attr]
-            drawn_there = np.where(asked.answer.region[row] == region, np.abs(asked.answer.site[row] - site), FAR)  # type: ignore[union-attr]
-        columns.add(f"{name}: distance of the {which} row", drawn_there)
+def _most_alike(excess: Floats) -> int:
+    """Return at what distance cells most often have the same excess."""
+    offsets = range(1, min(LIKE_EACH_OTHER, len(excess) - 1) + 1)
+    same = [float((excess[offset:] == excess[:-offset]).mean()) for offset in offsets]
+    return 1 + int(np.argmax(same)) if same else 0
 
 
-def _between(drawn: NDArray[np.int64], low: NDArray[np.int64], high: NDArray[np.int64]) -> Floats:
-    return np.asarray(np.searchsorted(drawn, high, "right") - np.searchsorted(drawn, low, "left"), dtype=np.float64)
+def _ratio(excess: Floats, points: Ints) -> Floats:
+    return np.asarray(np.abs(excess) - np.abs(excess - points))
+
+
+def _sum(unit: Ints, values: Floats, units: int) -> Floats:
+    return np.bincount(unit, values, minlength=units).astype(np.float64)
+
+
+def _first(unit: Ints, units: int) -> Ints:
+    """Return the number of each unit's first entry, or -1."""
+    first = np.searchsorted(unit, np.arange(units))
+    found = first < len(unit)
+    found[found] = unit[first[found]] == np.arange(units)[found]
+    return np.where(found, first, -1)
+
+
+def _where(known: NDArray[np.bool_], values: Floats) -> Floats:
+    return np.where(known, values, np.nan)
 
 
 def look_near(columns: Columns, metres: Floats, written: Floats, places: Floats) -> None:
@@ -170,12 +160,25 @@ def look_at_whole(columns: Columns, release: Release, without: Records, present:
     for number in range(MOST_QUESTIONS):
         known = number < len(release.asked)
         columns.add(f"answer {number}: size", _size(release.asked[number]) if known else 0)
+        if known and isinstance(release.asked[number].answer, NoisyCounts):
+            look_at_values(columns, f"answer {number}", release.asked[number].answer.values)  # type: ignore[union-attr]
     digest = hashlib.sha256(release.text.encode()).digest()
     columns.add("text", int.from_bytes(digest[:6]))
     extent = np.concatenate([release.xy.min(axis=0), release.xy.max(axis=0)]) if len(release.xy) else np.full(4, np.nan)
     for side, value in zip(("west", "south", "east", "north"), extent, strict=True):
         columns.add(f"{side}most point", value)
     columns.add("rows in the order of the file", _alignment(release.xy, without.xy, present.xy))
+
+
+def look_at_values(columns: Columns, name: str, values: NDArray[np.int64]) -> None:
+    """Add what all values of an answer have in common."""
+    numbers = np.asarray(values)
+    columns.add(f"{name}: least", numbers.min())
+    columns.add(f"{name}: most", numbers.max())
+    columns.add(f"{name}: zeros", (numbers == 0).sum())
+    columns.add(f"{name}: cell with the most", numbers.argmax())
+    if np.issubdtype(numbers.dtype, np.integer):
+        columns.add(f"{name}: common divisor", np.gcd.reduce(numbers))
 
 
 def _size(asked: Asked) -> int:

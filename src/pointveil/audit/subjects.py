@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import io
 import json
+import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, cast
@@ -55,10 +58,11 @@ NOBODY = Records.at(np.zeros((0, 2)))
 
 @dataclass(frozen=True)
 class Asked:
-    """A question and its noisy answer."""
+    """A question and its noisy answer; `uses` says how often a real point was used at most."""
 
     about: Any
     answer: NoisyCounts | NoisyPoints
+    uses: int = 1
 
 
 @dataclass(frozen=True)
@@ -99,7 +103,7 @@ class Spy:
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Ask, note and return."""
         answer = cast("NoisyPoints", self.vault.scatter(regions, wanted, share, max_uses=max_uses))
-        self.asked.append(Asked(regions, answer))
+        self.asked.append(Asked(regions, answer, max_uses))
         return answer
 
 
@@ -147,15 +151,35 @@ class Subject:
     def release(self, records: Records, world: World) -> Release:
         """Return all that is published about these records; an error is a publication, too."""
         spy = Spy(None)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with overheard() as said:
             try:
                 spy.vault = self.open(records, world, self)
                 xy, text = self.publish(spy)
             except Exception as fault:  # noqa: BLE001 - whatever happens is seen by the attacker
                 xy, text = np.zeros((0, 2)), f"{type(fault).__name__}: {fault}"
-        told = "".join(f"{warning.category.__name__}: {warning.message}" for warning in caught)
-        return Release(tuple(spy.asked), xy, text + told)
+        return Release(tuple(spy.asked), xy, text + "".join(said))
+
+
+@contextlib.contextmanager
+def overheard() -> Iterator[list[str]]:
+    """Collect everything that is said meanwhile: warnings, logs, and what is printed."""
+    said: list[str] = []
+    listener = logging.Handler()
+    listener.emit = lambda record: said.append(f"{record.levelname}: {record.getMessage()}")  # type: ignore[method-assign]
+    printed, root = io.StringIO(), logging.getLogger()
+    root.addHandler(listener)
+    try:
+        with (
+            warnings.catch_warnings(record=True) as caught,
+            contextlib.redirect_stdout(printed),
+            contextlib.redirect_stderr(printed),
+        ):
+            warnings.simplefilter("always")
+            yield said
+    finally:
+        root.removeHandler(listener)
+    said += [f"{warning.category.__name__}: {warning.message}" for warning in caught]
+    said.append(printed.getvalue())
 
 
 def method_subject(method: Method, *, points_per_unit: int = 1, claim: Fraction = CLAIM) -> Subject:
@@ -164,7 +188,8 @@ def method_subject(method: Method, *, points_per_unit: int = 1, claim: Fraction 
 
     def publish(vault: Any) -> tuple[Floats, str]:
         made = synthesize(cast("Vault", vault), for_small if vault.world.land_area <= SMALL_AREA else method)
-        return made.coordinates, describe(made.coordinates, made.to_arrow().schema.names, made.statement)
+        sizes = [len(asked.about) for asked in vault.asked if isinstance(asked.answer, NoisyCounts)]
+        return made.coordinates, describe(made.coordinates, made.to_arrow().schema, made.statement, sizes)
 
     name = method.name if points_per_unit == 1 else f"{method.name}, person"
     return Subject(name, publish, claim, points_per_unit)
@@ -180,11 +205,16 @@ def shrunk(part: Any) -> Any:
     return dataclasses.replace(part, **sizes)
 
 
-def describe(coordinates: Floats, columns: object, statement: Any) -> str:
-    """Return everything that is published beside the points and the answers themselves."""
+def describe(coordinates: Floats, schema: pa.Schema, statement: Any, sizes: Sequence[int]) -> str:
+    """Return everything that is published beside the points, the answers, and the numbers of cells counted."""
     content = statement.model_dump(mode="json", by_alias=True)
     for name in RANDOM_FIELDS:
         content.pop(name, None)
+    counted = iter(sizes)
     for question in content["questions"]:
-        question.pop("cells")  # a feature of its own
-    return json.dumps([str(coordinates.dtype), coordinates.ndim, list(cast("Any", columns)), content])
+        if question["question"] == "count":
+            question["cells"] -= next(counted, 0)
+        else:
+            question.pop("cells")
+    notes = sorted(str(key) for key in schema.metadata or {})
+    return json.dumps([str(coordinates.dtype), coordinates.ndim, schema.names, notes, content])
