@@ -6,35 +6,56 @@ import numpy as np
 import pytest
 import shapely
 
-from pointveil.estimate.offset_laws import OffsetLaws, class_shares, edge_laws
+from pointveil.estimate.offset_laws import OffsetLaws, edge_laws, kind_shares
 from pointveil.geography import World
 from pointveil.geography.road_cells import road_cells
 from pointveil.geography.road_offsets import EdgeOffsets
 from pointveil.vault import NoisyCounts
 
 
-def test_offsets_come_from_the_law_of_their_class() -> None:
-    noisy = NoisyCounts(np.array([10_000, 0, 0, 0, 0, 10_000]), "offset", Fraction(1))
+def test_offsets_come_from_the_law_of_their_kind() -> None:
+    noisy = np.array([[10_000.0, 0, 0], [0, 0, 10_000]])
 
-    laws = class_shares(noisy, np.ones(3))
+    shares = kind_shares(noisy, 2.0, np.array([10_000.0, 10_000]), np.ones(3))
 
-    assert laws[0, 0] > 0.99
-    assert laws[1, 2] > 0.99
-    assert laws.sum(axis=1) == pytest.approx([1, 1])
-
-
-def test_a_class_with_nobody_borrows_the_law_of_all() -> None:
-    noisy = NoisyCounts(np.array([5000, 1, -1, 1, -2, 1]), "offset", Fraction(1))
-
-    laws = class_shares(noisy, np.ones(3))
-
-    assert laws[1].tolist() == pytest.approx([1, 0, 0])
+    assert shares[0, 0] > 0.99
+    assert shares[1, 2] > 0.99
+    assert shares.sum(axis=1) == pytest.approx([1, 1])
 
 
-def test_if_nothing_stands_out_of_the_noise_every_offset_is_as_likely() -> None:
-    laws = class_shares(NoisyCounts(np.array([-3, 2, 0]), "offset", Fraction(1, 100)), np.array([1.0, 2.0, 7.0]))
+def test_a_kind_with_nobody_to_speak_of_takes_the_law_of_all() -> None:
+    rng = np.random.default_rng(1)
+    law = np.array([0.4, 0.3, 0.1, 0.1, 0.04, 0.03, 0.02, 0.01, 0, 0, 0, 0])
+    noisy = np.array([50_000 * law, rng.laplace(0, 10, 12)])
 
-    assert laws[0].tolist() == pytest.approx([0.1, 0.2, 0.7])
+    shares = kind_shares(noisy, 200.0, np.array([50_000.0, 20]), np.ones(12))
+
+    assert np.abs(shares[0] - law).sum() < 0.01
+    assert np.abs(shares[1] - law).sum() < 0.6
+
+
+def test_if_there_is_nobody_every_offset_is_as_likely() -> None:
+    shares = kind_shares(np.array([[-3.0, 2, 0]]), 20_000.0, np.zeros(1), np.array([1.0, 2.0, 7.0]))
+
+    assert shares[0].tolist() == pytest.approx([0.1, 0.2, 0.7])
+
+
+def test_the_mean_offset_is_nearer_to_the_truth_than_without_bins_that_do_not_stand_out() -> None:
+    rng = np.random.default_rng(3)
+    true = np.array([[900.0, 500, 200, 60, 30, 20], [90, 50, 20, 6, 3, 2]])
+    middles, totals = np.array([1.0, 3, 6, 11, 15, 20]), true.sum(axis=1)
+    wanted = (true @ middles).sum() / true.sum()
+
+    errors, without = [], []
+    for _ in range(400):
+        noisy = true + rng.laplace(0, 20, true.shape)
+        shares = kind_shares(noisy, 2 * 20.0**2, totals, np.ones(6))
+        errors.append((totals @ (shares @ middles)) / true.sum() - wanted)
+        outstanding = np.where(noisy > 2 * 20 * 2**0.5, noisy, 0)
+        without.append((outstanding @ middles).sum() / outstanding.sum() - wanted)
+
+    assert abs(np.mean(errors)) < 0.5 * abs(np.mean(without))
+    assert np.mean(np.square(errors)) < 0.8 * np.mean(np.square(without))
 
 
 def two_edges() -> EdgeOffsets:

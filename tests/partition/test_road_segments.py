@@ -12,7 +12,7 @@ from pointveil.errors import InputError
 from pointveil.geography import Network, World
 from pointveil.geography.nested_grid import NestedGrid
 from pointveil.geography.road_cells import RoadBins, road_cells
-from pointveil.geography.road_offsets import ClassOffsets, EdgeOffsets, offset_borders
+from pointveil.geography.road_offsets import EdgeOffsets, KindOffsets
 from pointveil.partition import RoadSegments
 from pointveil.partition.road_segments import believe, threshold
 from pointveil.synthesis import survey
@@ -102,7 +102,7 @@ def test_parts_of_edges_and_of_far_cells_hold_each_point_once(town: World) -> No
 
 
 def test_offsets_are_counted_by_class_and_far_points_nowhere(town: World) -> None:
-    bins = ClassOffsets(road_cells(town, 25.0, 200.0), offset_borders(25.0))
+    bins = KindOffsets.of_classes(road_cells(town, 25.0, 200.0))
     xy = np.array([[50.0, 100.0], [50.0, 100.05], [50.0, 104.5], [50.0, 124.9], [50.0, 900.0]])
 
     found = bins.locate(xy)
@@ -111,6 +111,28 @@ def test_offsets_are_counted_by_class_and_far_points_nowhere(town: World) -> Non
     assert found[:2].tolist() == [0, 0]
     assert bins.borders[found[2]] <= 4.5 < bins.borders[found[2] + 1]
     assert found[3:].tolist() == [bins.bins - 1, -1]
+
+
+def test_rare_classes_of_road_are_one_kind() -> None:
+    import pyarrow as pa
+
+    from pointveil.geography import Layer
+
+    lengths = {"primary": 400, "service": 20, "residential": 900, "trunk": 30}
+    lines = [shapely.LineString([(0, 100 * row), (length, 100 * row)]) for row, length in enumerate(lengths.values())]
+    roads = Layer(np.array(lines), pa.table({"highway": list(lengths)}), METRES)
+    world = World.make((0, 0, 1000, 1000), crs=METRES, roads=roads)
+
+    offsets = KindOffsets.of_classes(road_cells(world, 25.0, 200.0))
+
+    names = np.array(Network.of(world).edges.classes)[Network.of(world).edges.road_class]
+    assert offsets.kinds == 3
+    assert dict(zip(names, offsets.kind.tolist(), strict=True)) == {
+        "primary": 0,
+        "residential": 1,
+        "service": 2,
+        "trunk": 2,
+    }
 
 
 def test_offsets_of_an_edge_are_counted_in_its_own_bins_up_to_the_reach(town: World) -> None:

@@ -17,10 +17,11 @@ from pointveil.geography.road_offsets import offset_borders
 from pointveil.methods import METHODS, Method
 from pointveil.partition import RoadSegments
 from pointveil.placement import AlongRoads
+from pointveil.placement.along_roads import far_total
 from pointveil.surveys import Survey
 from pointveil.synthesis import draw, survey, synthesize
 from pointveil.testing import ScriptedVault
-from pointveil.vault import Cells, Share, Vault
+from pointveil.vault import Cells, NoisyCounts, Share, Vault
 
 METRES = "EPSG:32633"
 CITIES = {
@@ -213,6 +214,19 @@ def test_with_offsets_for_each_edge_no_answer_fails(everywhere: int, town: World
 
     assert len(drawn) == (500 if everywhere > 0 else 0)
     assert town.on_land(drawn).all()
+
+
+def test_people_far_from_roads_are_as_many_as_both_answers_say(town: World) -> None:
+    counted = RoadSegments().divide(ScriptedVault(town, everywhere=10), town, {"count": Share("count", Fraction(1))})
+    bins = AlongRoads()._cut(counted, 1.0)
+    open_parts = bins.open_parts[bins.first[-1] :].sum()
+
+    sure = NoisyCounts(np.full(len(bins), 7), "along", Fraction(100))
+    unsure = NoisyCounts(np.full(len(bins), 7), "along", Fraction(1, 100))
+
+    assert far_total(counted, bins, sure) == pytest.approx(7 * open_parts, rel=1e-6)
+    assert far_total(counted, bins, unsure) == pytest.approx(10 * counted.cells.open_far.sum(), rel=1e-3)
+    assert far_total(counted, bins, NoisyCounts(np.full(len(bins), -99), "along", Fraction(9))) == 0
 
 
 @each_variant

@@ -1,4 +1,4 @@
-"""How far from their road people most likely are: a law for each class of road, or for each edge."""
+"""How far from their road people most likely are: a law for each kind of road, or for each edge."""
 
 import math
 from collections.abc import Sequence
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.geography.road_offsets import ON_THE_ROAD, ClassOffsets, EdgeOffsets
+from pointveil.estimate.projection import project_to_total
+from pointveil.estimate.road_law import shrink
+from pointveil.geography.road_offsets import ON_THE_ROAD, EdgeOffsets, KindOffsets
 from pointveil.vault import NoisyCounts
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-PRIOR = 20
-"""How many bins' worth of noise a class must outweigh to have an offset law of its own."""
 STANDS_OUT = 2
-"""How many standard deviations of the noise a bin of offsets must have to be believed."""
+"""How many standard deviations of the noise a bin of a single edge must have to be believed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,33 +50,46 @@ class OffsetLaws:
         return np.where(offset < ON_THE_ROAD, 0.0, offset)
 
 
-def class_laws(beside: NoisyCounts, offsets: ClassOffsets) -> OffsetLaws:
-    """Return the law of each class of road.
-
-    A class with few people borrows from all classes together, so that its law is not mere noise; if all of them are
-    lost in the noise, every offset up to the reach is as likely.
-    """
-    shares = class_shares(beside, np.diff(offsets.borders))
-    return OffsetLaws(offsets.cells.network.edges.road_class, [offsets.borders] * len(shares), list(shares))
-
-
-def class_shares(beside: NoisyCounts, widths: Floats) -> Floats:
-    """Return the share of people in each bin, a row for each class.
+def kind_laws(beside: NoisyCounts, offsets: KindOffsets, people: Floats) -> OffsetLaws:
+    """Return the law of each kind of road.
 
     Parameters
     ----------
     beside
         What the vault answered.
+    offsets
+        The bins that it was asked about.
+    people
+        How many people each edge most likely has.
+    """
+    noisy = beside.values.reshape(offsets.kinds, offsets.bins).astype(np.float64)
+    totals = np.bincount(offsets.kind, people, offsets.kinds).astype(np.float64)
+    shares = kind_shares(noisy, beside.variance, totals, np.diff(offsets.borders))
+    return OffsetLaws(offsets.kind, [offsets.borders] * offsets.kinds, list(shares))
+
+
+def kind_shares(noisy: Floats, variance: float, totals: Floats, widths: Floats) -> Floats:
+    """Return the share of people in each bin, a row for each kind.
+
+    All kinds together give a law, and each kind is pulled towards it by as much as noise explains the gap. A kind
+    with few people so takes the law of all; if there is nobody at all, every offset up to the reach is as likely.
+
+    Parameters
+    ----------
+    noisy
+        Noisy counts, a row for each kind.
+    variance
+        Of the noise in one of them.
+    totals
+        How many people each kind most likely has.
     widths
         How wide each bin is.
     """
-    noisy = beside.values.reshape(-1, len(widths)).astype(np.float64)
-    noise = math.sqrt(beside.variance)
-    together = _believe(noisy.sum(axis=0), noise * math.sqrt(len(noisy)))
-    together = together if together.any() else widths
-    each = np.array([_believe(row, noise) for row in noisy])
-    mixed = each + PRIOR * noise * together / together.sum()
-    return np.asarray(mixed / mixed.sum(axis=1, keepdims=True), dtype=np.float64)
+    together = project_to_total(noisy.sum(axis=0), float(totals.sum()))
+    together = _shares(together if together.any() else widths)
+    pulled = (shrink(row, total * together, variance) for row, total in zip(noisy, totals, strict=True))
+    each = [project_to_total(row, total) for row, total in zip(pulled, totals, strict=True)]
+    return np.array([_shares(row) if row.any() else together for row in each])
 
 
 def edge_laws(beside: NoisyCounts, offsets: EdgeOffsets) -> OffsetLaws:

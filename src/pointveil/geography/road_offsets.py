@@ -1,4 +1,4 @@
-"""Bins of how far from their edge the points within reach are: one set for each class of road, or for each edge."""
+"""Bins of how far from their edge the points within reach are: one set for each kind of road, or for each edge."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,38 +13,55 @@ from pointveil.geography.road_cells import RoadCells
 Ints = NDArray[np.int64]
 
 ON_THE_ROAD = 0.1  # metres: nearer than this, a point is taken to be on the road itself
+LEAST_OF_ALL = 0.1  # of the length of all roads: a class with less has no bins of its own
 
 
 @dataclass(frozen=True, eq=False)
-class ClassOffsets:
-    """How far from their edge the points within reach are, for each class of road.
+class KindOffsets:
+    """How far from their edge the points within reach are, for each kind of road.
 
     Parameters
     ----------
     cells
         Says which points are within reach.
+    kind
+        The number of each edge's kind.
     borders
-        Where the bins of the offset begin, and where the last one ends, in metres; the same for all classes.
+        Where the bins of the offset begin, and where the last one ends, in metres; the same for all kinds.
     """
 
     cells: RoadCells
+    kind: Ints
     borders: Floats
 
+    @classmethod
+    def of_classes(cls, cells: RoadCells) -> "KindOffsets":
+        """Take the common classes of road as kinds, and all others together as one: each kind adds noise."""
+        network = cells.network
+        lengths = np.bincount(network.edges.road_class, network.lengths)
+        rare = lengths < LEAST_OF_ALL * lengths.sum()
+        number = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)
+        return cls(cells, number[network.edges.road_class], offset_borders(cells.reach))
+
     def __len__(self) -> int:
-        return len(self.cells.network.edges.classes) * self.bins
+        return self.kinds * self.bins
+
+    @property
+    def kinds(self) -> int:
+        """How many kinds there are."""
+        return int(self.kind.max()) + 1
 
     @property
     def bins(self) -> int:
-        """How many bins each class has."""
+        """How many bins each kind has."""
         return len(self.borders) - 1
 
     def locate(self, xy: Floats) -> Ints:
-        """Return the bin of each point's offset, in the class of its edge; -1 for points in far cells."""
+        """Return the bin of each point's offset, in the kind of its edge; -1 for points in far cells."""
         cell, near = self.cells.find(xy)
         along_road = (cell >= 0) & (cell < len(self.cells.network))
         offset = np.clip(np.searchsorted(self.borders, near.offset, side="right") - 1, 0, self.bins - 1)
-        road_class = self.cells.network.edges.road_class[np.where(along_road, cell, 0)]
-        return np.where(along_road, road_class * self.bins + offset, NOWHERE)
+        return np.where(along_road, self.kind[np.where(along_road, cell, 0)] * self.bins + offset, NOWHERE)
 
 
 @dataclass(frozen=True, eq=False)

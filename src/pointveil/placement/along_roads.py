@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from pointveil.errors import InputError
 from pointveil.estimate import project_parts, reconcile, round_to_total
-from pointveil.estimate.offset_laws import OffsetLaws, class_laws, edge_laws
+from pointveil.estimate.offset_laws import OffsetLaws, edge_laws, kind_laws
 from pointveil.geography import NestedGrid, Triangulation, World
 from pointveil.geography.network import Network
 from pointveil.geography.road_cells import RoadBins, out_of_reach
-from pointveil.geography.road_offsets import ON_THE_ROAD, ClassOffsets, EdgeOffsets, offset_borders
+from pointveil.geography.road_offsets import ON_THE_ROAD, EdgeOffsets, KindOffsets
 from pointveil.partition import Budget, RoadCounts
 from pointveil.vault import NoisyCounts, Respondent, Share
 
@@ -151,8 +151,7 @@ def part_counts(counted: RoadCounts, bins: RoadBins, along: NoisyCounts) -> Floa
     wholes = reconcile(known, counted.noisy.variance, parts, along.variance, owner)
     has_parts = np.flatnonzero(np.bincount(owner, minlength=len(wholes)))
     far = (has_parts >= len(bins.bins)).astype(np.int64)
-    near_total = float(counted.counts[: len(bins.bins)].sum())
-    near_and_far = np.array([near_total, float(counted.counts.sum()) - near_total])
+    near_and_far = np.array([counted.counts[: len(bins.bins)].sum(), far_total(counted, bins, along)])
     totals = np.zeros(len(wholes))
     totals[has_parts] = project_parts(wholes[has_parts], far, near_and_far)
     counts = np.zeros(len(bins))
@@ -160,10 +159,23 @@ def part_counts(counted: RoadCounts, bins: RoadBins, along: NoisyCounts) -> Floa
     return counts
 
 
+def far_total(counted: RoadCounts, bins: RoadBins, along: NoisyCounts) -> float:
+    """Return how many people are far from roads: the mean of what both answers say, each weighted by how sure it is.
+
+    They are few but far away, so an error here moves the mean distance to roads more than any other.
+    """
+    edges = len(bins.bins)
+    cells = counted.noisy.values[edges:][bins.cells.open_far]
+    parts = along.values[bins.first[-1] :][bins.open_parts[bins.first[-1] :]]
+    sums = np.array([cells.sum(), parts.sum()], dtype=np.float64)
+    doubts = np.array([len(cells) * counted.noisy.variance, len(parts) * along.variance])
+    return max(0.0, float(np.average(sums, weights=1 / doubts))) if len(cells) else 0.0
+
+
 def ask_by_class(vault: Respondent, counted: RoadCounts, share: Share) -> OffsetLaws:
-    """Ask how far from the road people are, for each class of road together."""
-    offsets = ClassOffsets(counted.cells, offset_borders(counted.cells.reach))
-    return class_laws(vault.count(offsets, share), offsets)
+    """Ask how far from the road people are, for each common class of road, and for all others together."""
+    offsets = KindOffsets.of_classes(counted.cells)
+    return kind_laws(vault.count(offsets, share), offsets, counted.counts[: len(counted.cells.network)])
 
 
 def ask_by_edge(vault: Respondent, counted: RoadCounts, share: Share) -> OffsetLaws:
