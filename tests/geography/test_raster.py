@@ -9,6 +9,7 @@ import shapely
 from pointveil.geography import Network, Precision, World, leaves_from_levels, peopled_area, raster_of, split_levels
 from pointveil.geography.hilbert import hilbert_index
 from pointveil.geography.raster import DISTANCES
+from pointveil.geography.rasterizing import distance_bins, land_cells
 
 
 def test_the_hilbert_curve_visits_every_cell_and_steps_to_a_neighbour() -> None:
@@ -135,3 +136,37 @@ def test_a_raster_is_kept_on_disk_and_read_back_the_same(tmp_path: Path) -> None
         assert other.shape == first.shape
         for name in ("column", "row", "patch", "pixels", "index", "entry_cell", "entry_bin", "entry_area"):
             assert np.array_equal(getattr(other, name), getattr(first, name)), name
+
+
+def test_far_bins_are_kept_where_there_is_land_so_far_from_roads() -> None:
+    near_city = np.concatenate([np.zeros(90), np.full(9, 120.0), np.full(1, 350.0)])
+    wide_box = np.concatenate([np.zeros(50), np.full(25, 700.0), np.full(25, 9000.0)])
+
+    assert distance_bins(near_city).max() == 100  # hardly any land is farther than 140 m
+    assert distance_bins(wide_box)[-3:].tolist() == [100, 500, 5000]
+
+
+def test_far_from_roads_the_cell_tells_the_distance() -> None:
+    road = np.array([shapely.LineString([(0, 50), (10_000, 50)])])
+    world = World.make((0, 0, 10_000, 10_000), crs="EPSG:32633", roads=road)
+    raster = raster_of(world, 64.0, 8)
+    begins = distance_bins(np.arange(10_000.0))
+    xy = np.array([[5000.0, 50.0 + away] for away in (0.5, 20, 170, 400, 1500, 6000)])
+
+    assert begins[raster.bin_of(xy)].tolist() == [0, 18, 100, 300, 1000, 5000]
+
+
+def test_land_is_found_by_tiles_as_it_is_cell_by_cell(world: World) -> None:
+    """Where a cell is called whole, all of it is land; where neither whole nor partly, none is."""
+    side, shape = 16.0, (72, 80)
+    whole, partly = land_cells(world, side, shape)
+    rng = np.random.default_rng(3)
+    column, row = rng.integers((72, 80), size=(20_000, 2)).T
+
+    dry = world.on_land(np.asarray((np.column_stack([column, row]) + rng.random((20_000, 2))) * side))
+
+    assert whole.any()
+    assert partly.any()
+    assert not (whole & partly).any()
+    assert dry[whole[column, row]].all()
+    assert not dry[~(whole | partly)[column, row]].any()

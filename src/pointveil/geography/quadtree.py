@@ -105,7 +105,9 @@ def split_levels(mass: Floats, target: float, *, slope: float, reference: float,
     reference, top
         The reference level, and the level of the largest leaves.
     """
-    units = np.round(np.minimum(mass / target, MOST_UNITS) * UNITS).astype(np.int64)
+    scaled = np.minimum(mass / target, MOST_UNITS)
+    scaled *= UNITS
+    units = np.round(scaled, out=scaled).astype(np.int64)
     level = np.full(mass.shape, top, dtype=np.int8)
     for size in range(top, 0, -1):
         busy = pooled(units, size) > 2 * UNITS * 2.0 ** (slope * (reference - size))

@@ -42,6 +42,8 @@ FEW = 400.0
 FEW_POINTS = 10.0
 LEAST_FOR_ROUNDING = Fraction(1, 2)
 NEARLY_ALL = 0.9
+STRIP = 256
+TRUNCATE = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,15 +249,22 @@ def cell_weights(raster: Raster, factor: Floats) -> Floats:
 
 
 def smooth_rate(leaves: Leaves, counts: Floats, weight: Floats, blur: float) -> Floats:
-    """Return the people for each unit of weight in every cell, smoothed across leaves."""
-    raster = leaves.raster
-    rate = (counts / np.maximum(leaves.sum(weight), 1e-12))[leaves.leaf_of]
-    people, weights = np.zeros(raster.shape), np.zeros(raster.shape)
-    people[raster.column, raster.row], weights[raster.column, raster.row] = rate * weight, weight
-    if blur > 0:
-        people, weights = (gaussian_filter(field, blur, mode="constant") for field in (people, weights))
-    smooth = people / np.maximum(weights, 1e-12)
-    return np.asarray(np.maximum(smooth[raster.column, raster.row], 1e-12), dtype=np.float64)
+    """Return the people for each unit of weight in every cell, smoothed across leaves; strip by strip."""
+    people = (counts / np.maximum(leaves.sum(weight), 1e-12))[leaves.leaf_of] * weight
+    rate = np.empty(len(weight))
+    reach = math.ceil(TRUNCATE * blur)
+    index = leaves.raster.index
+    for start in range(0, len(index), STRIP):
+        low = max(start - reach, 0)
+        window = index[low : start + STRIP + reach]
+        fields = (np.where(window >= 0, values[window], 0.0) for values in (people, weight))
+        if blur > 0:
+            fields = (gaussian_filter(field, blur, mode="constant", truncate=TRUNCATE) for field in fields)
+        some, weights = (field[start - low :][:STRIP] for field in fields)
+        smooth = np.maximum(some / np.maximum(weights, 1e-12), 1e-12)
+        own = index[start : start + STRIP]
+        rate[own[own >= 0]] = smooth[own >= 0]
+    return rate
 
 
 def scaled_to(values: Floats, total: float) -> Floats:
