@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
+import shapely.affinity
 
 from pointveil.errors import InputError
 from pointveil.geography import Network, World, osm
@@ -42,13 +43,15 @@ COAST = (107, [21, 20], {"natural": "coastline"})  # southwards: land in the eas
 OTHER_COAST = (107, [20, 21], {"natural": "coastline"})
 
 
-def write_extract(path: Path, ways: list[tuple[int, list[int], dict[str, str]]]) -> Path:
+def write_extract(
+    path: Path, ways: list[tuple[int, list[int], dict[str, str]]], nodes: dict[int, tuple[float, float]] = NODES
+) -> Path:
     """Write nodes and ways as .osm or .osm.pbf; node 99 is used and missing, as at the edge of an extract."""
     writer = osmium.SimpleWriter(str(path))
-    for number, place in NODES.items():
+    for number, place in nodes.items():
         writer.add_node(osmium.osm.mutable.Node(id=number, location=place))
-    for number, nodes, tags in ways:
-        writer.add_way(osmium.osm.mutable.Way(id=number, nodes=nodes, tags=tags))
+    for number, along, tags in ways:
+        writer.add_way(osmium.osm.mutable.Way(id=number, nodes=along, tags=tags))
     writer.close()
     return path
 
@@ -97,9 +100,82 @@ def test_an_island_is_land_and_a_ring_the_other_way_round_is_a_lagoon() -> None:
     assert inside.area == pytest.approx(4)
 
 
+@pytest.mark.parametrize("turn", range(0, 90, 7))
+def test_a_coast_across_a_slanting_boundary_closes_the_sea(turn: int) -> None:
+    tilted = shapely.affinity.rotate(shapely.box(0, 0, 10, 10), turn + 0.123)
+    coast = [shapely.LineString([(-20, 4.7), (5.1, 4.9)]), shapely.LineString([(5.1, 4.9), (20, 4.6)])]
+
+    sea = shapely.union_all(enclose_sea(coast, tilted, "x"))
+
+    assert shapely.contains_xy(sea, 5, 4)
+    assert not shapely.contains_xy(sea, 5, 6)
+    assert 35 < sea.area < 60
+
+
 def test_a_coast_that_ends_in_the_middle_is_refused() -> None:
     with pytest.raises(InputError, match="ends inside the boundary"):
         enclose_sea([shapely.LineString([(5, -1), (5, 5)])], shapely.box(0, 0, 10, 10), "x")
+
+
+COASTLINE = {"natural": "coastline"}
+FIJI = (179.99, -17.0, -179.99, -16.98)
+IN_FIJI = {
+    1: (179.98, -16.99),
+    2: (180.0, -16.99),
+    3: (-180.0, -16.99),
+    4: (-179.98, -16.99),
+    5: (179.995, -16.995),
+    6: (180.0, -16.995),
+    7: (180.0, -16.985),
+    8: (179.995, -16.985),
+    9: (-180.0, -16.995),
+    10: (-179.995, -16.995),
+    11: (-179.995, -16.985),
+    12: (-180.0, -16.985),
+    13: (179.999, -16.99),
+}
+
+
+def test_a_coast_goes_on_beyond_the_antimeridian(tmp_path: Path) -> None:
+    # Eastwards in two ways that end where the globe is cut open: the sea lies in the south.
+    ways = [(1, [1, 2], COASTLINE), (2, [3, 4], COASTLINE)]
+
+    world = World.make(FIJI, out_of_bounds=write_extract(tmp_path / "fiji.osm", ways, IN_FIJI))
+
+    places = np.array([[179.995, -16.985], [-179.995, -16.985], [179.995, -16.995], [-179.995, -16.995]])
+    assert world.on_land(world.projection.to_metres(places)).tolist() == [True, True, False, False]
+    assert world.land_area / world.boundary_m.area == pytest.approx(0.5, abs=0.001)
+
+
+def test_a_coast_on_one_side_of_the_antimeridian_makes_sea_of_the_other_too(tmp_path: Path) -> None:
+    island = [(1, [5, 13, 8, 5], COASTLINE)]
+
+    world = World.make(FIJI, out_of_bounds=write_extract(tmp_path / "fiji.osm", island, IN_FIJI))
+
+    places = np.array([[179.996, -16.99], [179.9999, -16.99], [-179.995, -16.99]])
+    assert world.on_land(world.projection.to_metres(places)).tolist() == [True, False, False]
+
+
+def test_an_island_that_the_antimeridian_cuts_in_two_is_one(tmp_path: Path) -> None:
+    # Both halves are closed along 180 degrees, where there is no shore.
+    halves = [(1, [5, 6, 7, 8, 5], COASTLINE), (2, [9, 10, 11, 12, 9], COASTLINE)]
+
+    world = World.make(FIJI, out_of_bounds=write_extract(tmp_path / "fiji.osm", halves, IN_FIJI))
+
+    places = np.array([[179.999, -16.99], [-179.999, -16.99], [179.992, -16.99], [-179.992, -16.99]])
+    assert world.on_land(world.projection.to_metres(places)).tolist() == [True, True, False, False]
+    assert shapely.get_num_geometries(world.land) == 1
+    assert world.land_area / world.boundary_m.area == pytest.approx(0.25, abs=0.001)
+
+
+def test_a_projected_world_may_lie_over_the_antimeridian_too(tmp_path: Path) -> None:
+    ways = [(1, [1, 2], COASTLINE), (2, [3, 4], COASTLINE)]
+    path = write_extract(tmp_path / "fiji.osm", ways, IN_FIJI)
+
+    # Zone 60 of UTM ends at 180 degrees; the box reaches 900 m to both sides of it.
+    world = World.make((818_600, 8_118_200, 820_400, 8_120_000), crs="EPSG:32760", out_of_bounds=path)
+
+    assert world.land_area / world.boundary_m.area == pytest.approx(0.5, abs=0.01)
 
 
 def test_without_a_coast_there_is_no_sea() -> None:

@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from pointveil.errors import InputError, missing_extra
 from pointveil.geography.coast import enclose_sea
 from pointveil.geography.layers import LINES, POLYGONS, Layer
+from pointveil.geography.shapes import unwrap_boundary
 
 DEGREES = "EPSG:4326"
+BENDS = 64  # pieces of a boundary's longest side that stay straight in degrees
 KEPT_TAGS = ("highway", "name", "bridge")
 
 # What a car may use in public; streets of all other kinds, and tags with these values, are left out.
@@ -270,12 +272,18 @@ READERS = {".pbf": _read_extract, ".osm": _read_extract, ".graphml": read_graph}
 
 
 def _to_degrees(boundary: Any, crs: str) -> Any:
+    """Return a boundary in degrees; beyond 180 of them where it reaches over the antimeridian."""
+    if pyproj.CRS(crs).equals(pyproj.CRS(DEGREES)):
+        return boundary
     transform = pyproj.Transformer.from_crs(crs, DEGREES, always_xy=True).transform
 
     def move(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.column_stack(transform(coordinates[:, 0], coordinates[:, 1]))
 
-    return boundary if pyproj.CRS(crs).equals(pyproj.CRS(DEGREES)) else shapely.transform(boundary, move)
+    # A straight side is bent in degrees.
+    west, south, east, north = boundary.bounds
+    bendable = shapely.segmentize(boundary, max(east - west, north - south) / BENDS)
+    return unwrap_boundary(np.array([shapely.transform(bendable, move)], dtype=object))[0]
 
 
 def _any_of(tags: Tags, table: dict[str, set[str]]) -> bool:
