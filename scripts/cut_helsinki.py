@@ -24,7 +24,8 @@ import shapely
 from shapely.geometry import LineString, MultiPolygon, Point, Polygon, box
 from shapely.geometry.base import BaseGeometry
 
-from pointveil.geography.world import World
+from pointveil.geography import World, osm
+from pointveil.geography.coast import enclose_sea
 
 # A little inside the extract, so that every shore crosses the edge of the box: beyond it, nothing is known.
 BOX = (24.93543, 60.1642, 24.95325, 60.1785)
@@ -43,13 +44,7 @@ CLOSED = {
     "service": {"driveway", "parking_aisle"},
 }
 
-# The sea is what a shore cuts off around these points; that land lies left of each shore is checked as well.
-SEA = {
-    "Kaisaniemenlahti": (24.9425, 60.1780),
-    "Pitkäsilta": (24.9510, 60.1764),
-    "Kolera-allas": (24.9530, 60.1669),
-    "Eteläsatama": (24.953245, 60.1658),
-}
+# Lakes that reach out of the extract are what their shore cuts off around a point.
 TORN_LAKES = {"Töölönlahti": (24.9356, 60.1783)}
 
 AREAS = (
@@ -78,33 +73,12 @@ class Way:
     torn: bool
 
 
-def read_ways(extract: Path) -> Iterator[Way]:
-    """Yield every way, cut where its nodes lie outside the extract."""
-    for thing in osmium.FileProcessor(extract).with_locations():
-        if thing.is_way():
-            known = [n.location.valid() for n in thing.nodes]
-            corners = [(n.lon, n.lat) if ok else None for n, ok in zip(thing.nodes, known, strict=True)]
-            yield Way(dict(thing.tags), list(split(corners)), not all(known))
-
-
-def split(corners: list[tuple[float, float] | None]) -> Iterator[list[tuple[float, float]]]:
-    """Yield the stretches of at least two known corners."""
-    stretch: list[tuple[float, float]] = []
-    for corner in [*corners, None]:
-        if corner is not None:
-            stretch.append(corner)
-            continue
-        if len(stretch) > 1:
-            yield stretch
-        stretch = []
-
-
-def read_areas(extract: Path) -> Iterator[tuple[dict[str, str], BaseGeometry]]:
-    """Yield every closed way and multipolygon that is whole."""
-    factory = osmium.geom.WKBFactory()
-    for thing in osmium.FileProcessor(extract).with_areas():
-        if thing.is_area() and thing.num_rings()[0] > 0:
-            yield dict(thing.tags), shapely.from_wkb(factory.create_multipolygon(thing))
+def read_ways(extract: Path) -> list[Way]:
+    """Return every way, cut where its nodes lie outside the extract."""
+    return [
+        Way(tags, list(osm.stretches(nodes)), any(place is None for _, place in nodes))
+        for tags, nodes in osm.ways(extract)
+    ]
 
 
 def clip(shape: BaseGeometry) -> BaseGeometry:
@@ -144,8 +118,7 @@ def closed(tags: dict[str, str]) -> bool:
 def cut_water(ways: list[Way], areas: list[tuple[dict[str, str], BaseGeometry]]) -> list[Polygon]:
     """Return sea, bays and ponds as polygons."""
     coast = [line(way) for way in ways if way.tags.get("natural") == "coastline"]
-    water = [cut_off(coast, point) for point in SEA.values()]
-    check_land_lies_left(coast, water)
+    water = enclose_sea(coast, box(*BOX), "the extract")
     for name, point in TORN_LAKES.items():
         water.append(cut_off([line(way) for way in ways if way.tags.get("name") == name and way.torn], point))
     water += [shape for tags, shape in areas if tags.get("natural") == "water"]
@@ -163,17 +136,6 @@ def cut_off(shores: list[BaseGeometry], point: tuple[float, float]) -> Polygon:
     faces = shapely.get_parts(shapely.polygonize(shapely.get_parts(cuts)))
     (face,) = (face for face in faces if face.contains(Point(point)))
     return face
-
-
-def check_land_lies_left(coast: list[BaseGeometry], water: list[Polygon]) -> None:
-    """Make sure that along each shore water lies on the right, as the map's makers agreed."""
-    sea = shapely.union_all(water)
-    for shore in shapely.get_parts(clip(shapely.union_all(coast))):
-        start, end = shapely.get_coordinates(shore)[:2]
-        right = 1e-6 * np.array([1.0, -1.0]) * (end - start)[::-1] / np.hypot(*(end - start))
-        middle = (start + end) / 2
-        if sea.contains(Point(middle - right)) or not sea.contains(Point(middle + right)):
-            raise SystemExit(f"Land should lie left of the shore at {middle}, and sea right of it: look at SEA.")
 
 
 def polygons(shape: BaseGeometry) -> Iterator[Polygon]:
@@ -239,7 +201,7 @@ def pack(path: Path) -> None:
 
 def main(extract: Path, folder: Path) -> None:
     """Cut the city and write it."""
-    ways, areas = list(read_ways(extract)), list(read_areas(extract))
+    ways, areas = read_ways(extract), list(osm.areas(extract))
     roads, water = cut_roads(ways), cut_water(ways, areas)
     with tempfile.TemporaryDirectory() as scratch:
         layer = Path(scratch) / "roads.gpkg"

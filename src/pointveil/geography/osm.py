@@ -3,8 +3,9 @@
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,9 @@ WATER = {
 }
 NOT_OPEN_WATER = {"intermittent": {"yes"}, "covered": {"yes"}, "tunnel": {"yes"}, "location": {"underground"}}
 
-Tags = Any  # a mapping from keys to values, such as osmium's
+Tags = Mapping[str, str]
+Nodes = list[tuple[int, tuple[float, float] | None]]
+"""Number and place, longitude and latitude, of nodes in a row."""
 
 
 def is_driveable(tags: Tags) -> bool:
@@ -89,16 +92,16 @@ def _read_extract(file: Path, kinds: tuple[str, ...], boundary: Any) -> Layer:
 def read_roads(path: str | os.PathLike[str]) -> Layer:
     """Return the driveable streets of an .osm.pbf or .osm file, cut at junctions and where nodes are missing."""
     with _reading(Path(path)) as file:
-        ways = list(_driveable_ways(file))
-    uses = Counter(node for _, nodes in ways for node, _ in nodes)
+        driveable = [(tags, nodes) for tags, nodes in ways(file, "highway") if is_driveable(tags)]
+    uses = Counter(node for _, nodes in driveable for node, _ in nodes)
     rows, lines = [], []
-    for tags, nodes in ways:
-        for stretch in _stretches(nodes, uses):
+    for tags, nodes in driveable:
+        for stretch in stretches(nodes, uses):
             rows.append(tags)
             lines.append(shapely.LineString(stretch))
     if not lines:
         raise InputError(f"{Path(path).name} has no driveable streets.")
-    attributes = {key: pa.array([row[key] for row in rows], pa.string()) for key in KEPT_TAGS}
+    attributes = {key: pa.array([row.get(key) for row in rows], pa.string()) for key in KEPT_TAGS}
     return Layer(_array(lines), pa.table(attributes), DEGREES, Path(path).name)
 
 
@@ -114,8 +117,9 @@ def read_water(path: str | os.PathLike[str], boundary: Any) -> Layer:
     """
     name = Path(path).name
     with _reading(Path(path)) as file:
-        coast = [shape for tags, shape in _lines(file) if tags.get("natural") == "coastline"]
-        inland = list(_water_areas(file))
+        shores = (nodes for tags, nodes in ways(file, "natural") if tags["natural"] == "coastline")
+        coast = [shapely.LineString(stretch) for nodes in shores for stretch in stretches(nodes)]
+        inland = [shape for tags, shape in areas(file, *WATER) if is_water(tags)]
     polygons = [*enclose_sea(coast, boundary, name), *inland]
     if not polygons:
         raise InputError(f"{name} has no water and no coastline inside the boundary. Leave it out if there is none.")
@@ -214,46 +218,31 @@ def _reading(file: Path) -> Iterator[Path]:
         raise InputError(f"{file.name} cannot be read as OpenStreetMap data: {error}") from error
 
 
-def _driveable_ways(file: Path) -> Iterator[tuple[dict[str, str | None], list[tuple[int, tuple[float, float] | None]]]]:
-    """Yield the tags and nodes of every driveable way; nodes outside the file have no place."""
-    for way in _ways(file, "highway"):
-        if is_driveable(way.tags):
-            tags = {key: way.tags.get(key) for key in KEPT_TAGS}
-            yield tags, [(n.ref, (n.lon, n.lat) if n.location.valid() else None) for n in way.nodes]
-
-
-def _lines(file: Path) -> Iterator[tuple[dict[str, str], Any]]:
-    """Yield tags and stretches of all ways that may be coast."""
-    for way in _ways(file, "natural"):
-        nodes = [(n.ref, (n.lon, n.lat) if n.location.valid() else None) for n in way.nodes]
-        for stretch in _stretches(nodes, Counter()):
-            yield dict(way.tags), shapely.LineString(stretch)
-
-
-def _ways(file: Path, key: str) -> Iterator[Any]:
+def ways(file: Path, *keys: str) -> Iterator[tuple[dict[str, str], Nodes]]:
+    """Yield tags and nodes of every way that has one of these keys, or of all; nodes outside the file have no place."""
     osmium = _osmium()
     wanted = osmium.FileProcessor(str(file)).with_locations().with_filter(osmium.filter.EntityFilter(osmium.osm.WAY))
-    yield from wanted.with_filter(osmium.filter.KeyFilter(key))
+    for way in wanted.with_filter(osmium.filter.KeyFilter(*keys)) if keys else wanted:
+        yield dict(way.tags), [(n.ref, (n.lon, n.lat) if n.location.valid() else None) for n in way.nodes]
 
 
-def _water_areas(file: Path) -> Iterator[Any]:
+def areas(file: Path, *keys: str) -> Iterator[tuple[dict[str, str], Any]]:
+    """Yield tags and shape of every whole area that has one of these keys, or of all."""
     osmium = _osmium()
     factory = osmium.geom.WKBFactory()
-    wanted = osmium.FileProcessor(str(file)).with_areas(osmium.filter.KeyFilter(*WATER))
+    wanted = osmium.FileProcessor(str(file)).with_areas(*([osmium.filter.KeyFilter(*keys)] if keys else []))
     for area in wanted.with_filter(osmium.filter.EntityFilter(osmium.osm.AREA)):
-        if is_water(area.tags) and area.num_rings()[0] > 0:
-            yield shapely.from_wkb(factory.create_multipolygon(area))
+        if area.num_rings()[0] > 0:
+            yield dict(area.tags), shapely.from_wkb(factory.create_multipolygon(area))
 
 
-def _stretches(
-    nodes: list[tuple[int, tuple[float, float] | None]], uses: Counter[int]
-) -> Iterator[list[tuple[float, float]]]:
+def stretches(nodes: Nodes, uses: Mapping[int, int] = MappingProxyType({})) -> Iterator[list[tuple[float, float]]]:
     """Yield the stretches between nodes that are used more than once or missing, of two places or more."""
     stretch: list[tuple[float, float]] = []
     for node, place in nodes:
         if place is not None:
             stretch.append(place)
-        if place is None or uses[node] > 1:
+        if place is None or uses.get(node, 0) > 1:
             if len(stretch) > 1:
                 yield stretch
             stretch = [] if place is None else [place]
