@@ -85,7 +85,7 @@ def test_an_empty_release_has_a_page_without_a_prediction(release: SyntheticPoin
     assert content["predicted"]["values"] == [None] * 5
 
 
-@pytest.mark.parametrize("method", ["ugrid-uni", "agrid-uni"])
+@pytest.mark.parametrize("method", ["ugrid-uni", "agrid-uni", "veil"])
 @pytest.mark.parametrize("epsilon", ["1", "0.2"])
 def test_the_prediction_is_near_what_is_measured(method: str, epsilon: str) -> None:
     world = city()

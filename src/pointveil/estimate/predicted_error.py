@@ -8,9 +8,7 @@ from pointveil.vault import laplace_variance
 Floats = NDArray[np.float64]
 
 
-def predict_cell_error(
-    counts: Floats, size: tuple[float, float], epsilon: float, cell: float, *, known: float = 0.0
-) -> float:
+def predict_cell_error(counts: Floats, size: tuple[float, float], epsilon: float, cell: float) -> float:
     """Return the NCE to expect in square cells of side `cell`, laid anywhere.
 
     Two things go wrong. Noise moves counts; over many regions together it averages out. And people are not spread
@@ -27,15 +25,13 @@ def predict_cell_error(
         Of the noise in the counts.
     cell
         In metres.
-    known
-        The part of the unevenness within regions that placement knows of already, as from streets: 0 to 1.
     """
     total = float(counts.sum())
     if total <= 0:
         return 0.0
     side = float(np.sqrt(size[0] * size[1]))
     noise = _noise_share(counts, epsilon) / max(1.0, cell / side)
-    uneven = (1 - known) * _unevenness(counts, epsilon) * _growth(side / cell)
+    uneven = _unevenness(counts, epsilon) * _growth(side / cell)
     return float(min(np.hypot(noise, uneven), 2.0))
 
 
