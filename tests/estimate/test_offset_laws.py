@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import shapely
 
-from pointveil.estimate.offset_laws import OffsetLaws, edge_laws, kind_shares
+from pointveil.estimate.offset_laws import FarLaw, OffsetLaws, edge_laws, kind_shares
 from pointveil.geography import World
 from pointveil.geography.road_cells import road_cells
 from pointveil.geography.road_offsets import EdgeOffsets
@@ -94,3 +94,30 @@ def test_offsets_are_drawn_evenly_from_the_law_of_each_edge() -> None:
     assert on_road[edge == 1].sum() == 500
     assert offset[edge != 1].mean() == pytest.approx(5.05, abs=0.01)
     assert laws.draw(np.zeros(0, dtype=np.int64), np.random.default_rng(1)).tolist() == []
+
+
+def weights_of(law: FarLaw) -> float:
+    """How much likelier a place at 10 m is than one at 30 m, for 1,000 points with a choice of two such places."""
+    owner, distance = np.repeat(np.arange(1000), 2), np.tile([10.0, 30.0], 1000)
+    near, far = law.factors(owner, distance)[:2]
+    return float(near / far)
+
+
+def test_far_places_are_as_likely_as_the_histogram_says() -> None:
+    assert weights_of(FarLaw(np.array([5.0, 20.0]), np.array([900.0, 100.0]), 2.0, 1000.0)) == pytest.approx(
+        9, rel=0.05
+    )
+    assert weights_of(FarLaw(np.array([5.0, 20.0]), np.array([9.0, 1.0]), 0.02, 10.0)) == pytest.approx(9, rel=0.05)
+
+
+def test_far_places_are_all_alike_if_the_histogram_is_lost_in_noise() -> None:
+    borders, lost = np.arange(5.0, 105.0, 10.0), np.array([9.0, -7, 3, 0, -4, 8, -2, 5, -6, 1])
+
+    assert 0.2 < weights_of(FarLaw(borders, 100 * lost, 1e6, 1000.0)) < 5
+    assert weights_of(FarLaw(borders, 100 * lost, 1e6, 0.0)) == 1
+
+
+def test_no_far_places_are_no_trouble() -> None:
+    law = FarLaw(np.array([5.0, 20.0]), np.array([900.0, 100.0]), 2.0, 1000.0)
+
+    assert len(law.factors(np.zeros(0, dtype=np.int64), np.zeros(0))) == 0

@@ -101,16 +101,17 @@ def test_parts_of_edges_and_of_far_cells_hold_each_point_once(town: World) -> No
     assert (found[first_street] == np.minimum(Network.of(town).nearest(xy[first_street]).along // 100, 4)).all()
 
 
-def test_offsets_are_counted_by_class_and_far_points_nowhere(town: World) -> None:
+def test_offsets_are_counted_by_class_and_far_points_by_themselves(town: World) -> None:
     bins = KindOffsets.of_classes(road_cells(town, 25.0, 200.0))
-    xy = np.array([[50.0, 100.0], [50.0, 100.05], [50.0, 104.5], [50.0, 124.9], [50.0, 900.0]])
+    xy = np.array([[50.0, 100.0], [50.0, 100.05], [50.0, 104.5], [50.0, 124.9], [50.0, 128.0], [50.0, 900.0]])
 
     found = bins.locate(xy)
 
     assert bins.borders[[0, -1]].tolist() == [0, 25]
     assert found[:2].tolist() == [0, 0]
     assert bins.borders[found[2]] <= 4.5 < bins.borders[found[2] + 1]
-    assert found[3:].tolist() == [bins.bins - 1, -1]
+    assert found[3:].tolist() == [bins.bins - 1, bins.bins, len(bins) - 1]
+    assert bins.beyond[[0, -1]].tolist() == [25, 500]
 
 
 def test_rare_classes_of_road_are_one_kind() -> None:

@@ -16,7 +16,7 @@ from pointveil.geography import Network, World
 from pointveil.geography.road_offsets import offset_borders
 from pointveil.methods import METHODS, Method
 from pointveil.partition import RoadSegments
-from pointveil.placement import AlongRoads
+from pointveil.placement import AlongRoads, along_roads
 from pointveil.placement.along_roads import far_total
 from pointveil.surveys import Survey
 from pointveil.synthesis import draw, survey, synthesize
@@ -133,6 +133,34 @@ def test_people_in_a_park_are_neither_lost_nor_moved_to_the_street(town: World) 
     assert 2500 < in_park.sum() < 3300
 
 
+def test_people_out_of_reach_keep_their_distance_from_the_streets(town: World) -> None:
+    rng = np.random.default_rng(3)
+    real = rng.uniform((0, 0), (600, 600), (60_000, 2))
+    distance = Network.of(town).distances(real)
+    just_out = real[(distance > 25) & (distance < 32)][:5000]
+
+    drawn = synthetic(town, np.concatenate([just_out, beside_streets(town, 3000, 3)]), 2)
+
+    found = Network.of(town).distances(drawn)
+    # Spread evenly they would be 50 m away on average.
+    assert found[found > 25].mean() == pytest.approx(28.5, abs=4)
+
+
+def test_far_points_are_the_same_in_law_however_many_are_placed_at_a_time(
+    town: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = np.random.default_rng(3).uniform((220, 220), (280, 280), (8000, 2))
+    found = survey(rehearsed(town, real), "road")
+
+    whole = town.projection.to_metres(draw(found, seed=1).coordinates)
+    monkeypatch.setattr(along_roads, "FAR_BLOCK", 500)
+    in_blocks = town.projection.to_metres(draw(found, seed=1).coordinates)
+
+    distances = Network.of(town).distances
+    assert len(whole) == len(in_blocks)
+    assert distances(whole).mean() == pytest.approx(distances(in_blocks).mean(), abs=1)
+
+
 def test_the_lake_stays_empty(town: World) -> None:
     shore = np.random.default_rng(4).uniform((580, 580), (710, 710), (4000, 2))
 
@@ -163,8 +191,8 @@ def test_busy_and_empty_edges_are_asked_about_in_the_same_way(variant: str, town
     assert [purpose for purpose, _ in sizes] == ["count", "along", "offset"]
     # Ten parts for each edge with a noisy 100, whoever is really there; four for each far cell.
     assert sizes[1][1] >= 10 * edges
-    # The bins of the one class; or ten beside each edge, one on it, and one for everyone else.
-    assert sizes[2][1] == {"class": len(offset_borders(25.0)) - 1, "edge": 11 * edges + 1}[variant]
+    # The bins of the one class, and ten for people out of reach; or ten beside each edge, one on it, one for the rest.
+    assert sizes[2][1] == {"class": len(offset_borders(25.0)) - 1 + 10, "edge": 11 * edges + 1}[variant]
 
 
 def test_each_edge_can_have_offsets_of_its_own(town: World) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.estimate.projection import project_to_total
-from pointveil.estimate.road_law import shrink
+from pointveil.estimate.road_law import Pieces, fit_factors, shrink
 from pointveil.geography.road_offsets import ON_THE_ROAD, EdgeOffsets, KindOffsets
 from pointveil.vault import NoisyCounts
 
@@ -31,11 +31,14 @@ class OffsetLaws:
         For each law, where its bins begin, and where the last one ends, in metres.
     shares
         For each law, the share of people in each of its bins; they add up to one.
+    far
+        How far the people out of reach are, if that was asked.
     """
 
     of_edge: Ints
     borders: Sequence[Floats]
     shares: Sequence[Floats]
+    far: "FarLaw | None" = None
 
     def draw(self, edge: Ints, rng: np.random.Generator) -> Floats:
         """Return an offset for each point on these edges, as their laws say, as evenly as can be."""
@@ -50,8 +53,53 @@ class OffsetLaws:
         return np.where(offset < ON_THE_ROAD, 0.0, offset)
 
 
-def kind_laws(beside: NoisyCounts, offsets: KindOffsets, people: Floats) -> OffsetLaws:
-    """Return the law of each kind of road.
+@dataclass(frozen=True, eq=False)
+class FarLaw:
+    """How far from roads the people out of reach are.
+
+    Parameters
+    ----------
+    borders
+        Where the bins begin, in metres; the last one has no end.
+    noisy
+        How many people there are in each, with noise.
+    variance
+        Of that noise.
+    people
+        How many people are out of reach in all, most likely.
+    """
+
+    borders: Floats
+    noisy: Floats
+    variance: float
+    people: float
+
+    def factors(self, owner: Ints, distance: Floats) -> Floats:
+        """Return how much likelier each place is for its distance, so that one place of each owner makes up the law.
+
+        The noisy histogram is first pulled towards what even placement would give, by as much as noise explains
+        the gap.
+
+        Parameters
+        ----------
+        owner
+            The point that each place is one of the choices for.
+        distance
+            Metres from the place to the nearest road.
+        """
+        bin_ = np.maximum(np.searchsorted(self.borders, distance, side="right") - 1, 0)
+        points, bins = int(owner.max(initial=-1)) + 1, len(self.borders)
+        choices = np.bincount(owner, minlength=points)
+        even = np.bincount(bin_, 1 / choices[owner], bins) if points else np.zeros(bins)
+        scale = self.people / max(float(even.sum()), 1e-9)
+        wanted = project_to_total(shrink(self.noisy, even * scale, self.variance), self.people)
+        pieces = Pieces(owner, bin_, np.ones(len(owner)))
+        wanted = np.where(even > 0, wanted / scale, 0.0) if scale > 0 else even
+        return fit_factors(pieces, (choices > 0).astype(np.float64), wanted)[bin_]
+
+
+def kind_laws(beside: NoisyCounts, offsets: KindOffsets, people: Floats, far_people: float) -> OffsetLaws:
+    """Return the law of each kind of road, and that of the people out of reach.
 
     Parameters
     ----------
@@ -59,13 +107,15 @@ def kind_laws(beside: NoisyCounts, offsets: KindOffsets, people: Floats) -> Offs
         What the vault answered.
     offsets
         The bins that it was asked about.
-    people
-        How many people each edge most likely has.
+    people, far_people
+        How many people each edge most likely has, and how many are out of reach in all.
     """
-    noisy = beside.values.reshape(offsets.kinds, offsets.bins).astype(np.float64)
+    along, beyond = np.split(beside.values.astype(np.float64), [offsets.kinds * offsets.bins])
+    noisy = along.reshape(offsets.kinds, offsets.bins)
     totals = np.bincount(offsets.kind, people, offsets.kinds).astype(np.float64)
     shares = kind_shares(noisy, beside.variance, totals, np.diff(offsets.borders))
-    return OffsetLaws(offsets.kind, [offsets.borders] * offsets.kinds, list(shares))
+    far = FarLaw(offsets.beyond, beyond, beside.variance, far_people)
+    return OffsetLaws(offsets.kind, [offsets.borders] * offsets.kinds, list(shares), far)
 
 
 def kind_shares(noisy: Floats, variance: float, totals: Floats, widths: Floats) -> Floats:

@@ -13,12 +13,13 @@ from pointveil.geography.road_cells import RoadCells
 Ints = NDArray[np.int64]
 
 ON_THE_ROAD = 0.1  # metres: nearer than this, a point is taken to be on the road itself
+WIDER = np.array([0.5, 1, 1.5, 2, 3, 4, 5, 6.5, 8, 10, 12.5, 16, 20, 25, 32, 40, 50, 65, 80, 100, 150, 200, 500])
 LEAST_OF_ALL = 0.1  # of the length of all roads: a class with less has no bins of its own
 
 
 @dataclass(frozen=True, eq=False)
 class KindOffsets:
-    """How far from their edge the points within reach are, for each kind of road.
+    """How far from their edge the points within reach are, for each kind of road; then how far the others are.
 
     Parameters
     ----------
@@ -28,11 +29,14 @@ class KindOffsets:
         The number of each edge's kind.
     borders
         Where the bins of the offset begin, and where the last one ends, in metres; the same for all kinds.
+    beyond
+        Where the bins of points in far cells begin, in metres; the last one has no end.
     """
 
     cells: RoadCells
     kind: Ints
     borders: Floats
+    beyond: Floats
 
     @classmethod
     def of_classes(cls, cells: RoadCells) -> "KindOffsets":
@@ -41,10 +45,11 @@ class KindOffsets:
         lengths = np.bincount(network.edges.road_class, network.lengths)
         rare = lengths < LEAST_OF_ALL * lengths.sum()
         number = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)
-        return cls(cells, number[network.edges.road_class], offset_borders(cells.reach))
+        beyond = np.concatenate([[cells.reach], WIDER[cells.reach < WIDER]])
+        return cls(cells, number[network.edges.road_class], offset_borders(cells.reach), beyond)
 
     def __len__(self) -> int:
-        return self.kinds * self.bins
+        return self.kinds * self.bins + len(self.beyond)
 
     @property
     def kinds(self) -> int:
@@ -57,11 +62,13 @@ class KindOffsets:
         return len(self.borders) - 1
 
     def locate(self, xy: Floats) -> Ints:
-        """Return the bin of each point's offset, in the kind of its edge; -1 for points in far cells."""
+        """Return the bin of each point's offset, in the kind of its edge or among the far ones."""
         cell, near = self.cells.find(xy)
         along_road = (cell >= 0) & (cell < len(self.cells.network))
         offset = np.clip(np.searchsorted(self.borders, near.offset, side="right") - 1, 0, self.bins - 1)
-        return np.where(along_road, self.kind[np.where(along_road, cell, 0)] * self.bins + offset, NOWHERE)
+        beside = self.kind[np.where(along_road, cell, 0)] * self.bins + offset
+        far = self.kinds * self.bins + np.maximum(np.searchsorted(self.beyond, near.offset, side="right") - 1, 0)
+        return np.where(cell == NOWHERE, NOWHERE, np.where(along_road, beside, far))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,5 +120,4 @@ class EdgeOffsets:
 
 def offset_borders(reach: float) -> Floats:
     """Return where bins of the offset begin: the road itself, then ever wider ones up to the reach."""
-    wider = np.array([0.5, 1, 1.5, 2, 3, 4, 5, 6.5, 8, 10, 12.5, 16, 20, 25, 32, 40, 50, 65, 80, 100, 150, 200, 500])
-    return np.concatenate([[0.0, ON_THE_ROAD], wider[wider < reach], [reach]])
+    return np.concatenate([[0.0, ON_THE_ROAD], WIDER[reach > WIDER], [reach]])

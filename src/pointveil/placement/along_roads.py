@@ -12,7 +12,7 @@ from pointveil.estimate import project_parts, reconcile, round_to_total
 from pointveil.estimate.offset_laws import OffsetLaws, edge_laws, kind_laws
 from pointveil.geography import NestedGrid, Triangulation, World
 from pointveil.geography.network import Network
-from pointveil.geography.road_cells import RoadBins, out_of_reach
+from pointveil.geography.road_cells import RoadBins
 from pointveil.geography.road_offsets import ON_THE_ROAD, EdgeOffsets, KindOffsets
 from pointveil.partition import Budget, RoadCounts
 from pointveil.vault import NoisyCounts, Respondent, Share
@@ -26,7 +26,9 @@ MOST_PARTS = 2**22
 LEAST_LENGTH, LEAST_SIDE = 1.0, 5.0
 """No part of an edge is shorter, and no part of a far cell narrower, in metres."""
 FAR_TRIES = 12
-"""How often a far point is drawn in its part, and then in its cell, to be on land and out of reach."""
+"""How many places are tried for a far point in its part, and then in its cell, to be on land and out of reach."""
+FAR_BLOCK = 2**17
+"""How many far points are placed at a time."""
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
@@ -84,8 +86,9 @@ class AlongRoads:
             raise InputError("AlongRoads places points along road segments: divide the world with RoadSegments.")
         bins = self._cut(counted, float(budget["along"].epsilon) / vault.points_per_unit)
         along = vault.count(bins, budget["along"])
-        laws = OFFSETS[self.offsets](vault, counted, budget["offset"])
-        return RoadAnswers(bins, part_counts(counted, bins, along), laws)
+        counts = part_counts(counted, bins, along)
+        laws = OFFSETS[self.offsets](vault, counted, float(counts[bins.first[-1] :].sum()), budget["offset"])
+        return RoadAnswers(bins, counts, laws)
 
     def _cut(self, counted: RoadCounts, epsilon: float) -> RoadBins:
         """Cut edges into as many parts as the root of their noisy count, and far cells as an adaptive grid would."""
@@ -112,7 +115,11 @@ class AlongRoads:
         stretch = (rank + rng.random(len(part))) / whole[part]
         xy = np.empty((len(part), 2))
         xy[near] = self._beside(world, answers, part[near], stretch[near], rng)
-        xy[~near] = _far_away(world, answers.bins, part[~near] - answers.bins.first[-1], rng)
+        far = np.flatnonzero(~near)
+        blocks = math.ceil(len(far) / FAR_BLOCK)
+        for block in range(blocks):  # each with people from everywhere
+            some = far[block::blocks]
+            xy[some] = _far_away(world, answers, part[some] - answers.bins.first[-1], rng)
         _bring_to_land(xy, world, rng)
         rng.shuffle(xy)
         return xy
@@ -172,14 +179,16 @@ def far_total(counted: RoadCounts, bins: RoadBins, along: NoisyCounts) -> float:
     return max(0.0, float(np.average(sums, weights=1 / doubts))) if len(cells) else 0.0
 
 
-def ask_by_class(vault: Respondent, counted: RoadCounts, share: Share) -> OffsetLaws:
-    """Ask how far from the road people are, for each common class of road, and for all others together."""
+def ask_by_class(vault: Respondent, counted: RoadCounts, far_people: float, share: Share) -> OffsetLaws:
+    """Ask how far from the road people are: by common class of road, the others together, and out of reach."""
     offsets = KindOffsets.of_classes(counted.cells)
-    return kind_laws(vault.count(offsets, share), offsets, counted.counts[: len(counted.cells.network)])
+    people = counted.counts[: len(counted.cells.network)]
+    return kind_laws(vault.count(offsets, share), offsets, people, far_people)
 
 
-def ask_by_edge(vault: Respondent, counted: RoadCounts, share: Share) -> OffsetLaws:
+def ask_by_edge(vault: Respondent, counted: RoadCounts, far_people: float, share: Share) -> OffsetLaws:
     """Ask how far from the road people are, for each edge in as many bins as the root of its noisy count."""
+    del far_people  # the paper has none
     near, reach = counted.counts[: len(counted.cells.network)], counted.cells.reach
     wide = np.clip(np.rint(np.sqrt(near)), 1, max(1, reach // ON_THE_ROAD))
     wide = np.maximum(wide // max(1.0, wide.sum() / MOST_PARTS), 1)
@@ -297,19 +306,38 @@ def _rotated(direction: Floats, angle: Floats) -> Floats:
     return np.column_stack([x * cosine - y * sine, x * sine + y * cosine])
 
 
-def _far_away(world: World, bins: RoadBins, part: Ints, rng: np.random.Generator) -> Floats:
+def _far_away(world: World, answers: RoadAnswers, part: Ints, rng: np.random.Generator) -> Floats:
     """Return a point on land and out of reach of any road for each part of a far cell, where there is such a place."""
-    cells, rectangles = bins.cells, bins.far.rectangles()[part]
-    coarse = cells.far.rectangles()[bins.far.owner[part]]
+    bins = answers.bins
+    boxes = (bins.far.rectangles()[part], bins.cells.far.rectangles()[bins.far.owner[part]])
     xy = np.zeros((len(part), 2))
     left = np.arange(len(part))
-    for box in (rectangles, coarse):
-        for _ in range(FAR_TRIES):
-            if len(left):
-                corner, size = box[left, :2], box[left, 2:] - box[left, :2]
-                xy[left] = corner + rng.random((len(left), 2)) * size
-                left = left[~out_of_reach(xy[left], cells.network, world, cells.reach)]
+    for box in boxes:
+        owner, places, distance = _far_places(world, bins, box[left], rng)
+        weight = np.ones(len(owner)) if answers.laws.far is None else answers.laws.far.factors(owner, distance)
+        chosen = _one_each(owner, weight, rng)
+        xy[left[owner[chosen]]] = places[chosen]
+        left = np.delete(left, owner[chosen])
     return xy
+
+
+def _far_places(world: World, bins: RoadBins, boxes: Floats, rng: np.random.Generator) -> tuple[Ints, Floats, Floats]:
+    """Return some places on land and out of reach in each box: the number of the box, where, and how far from roads."""
+    owner = np.repeat(np.arange(len(boxes)), FAR_TRIES)
+    corner, size = boxes[owner, :2], boxes[owner, 2:] - boxes[owner, :2]
+    places = corner + rng.random((len(owner), 2)) * size
+    dry = np.flatnonzero(world.on_land(places))
+    distance = bins.cells.network.distances(places[dry])
+    kept = dry[distance > bins.cells.reach]
+    return owner[kept], places[kept], distance[distance > bins.cells.reach]
+
+
+def _one_each(owner: Ints, weight: Floats, rng: np.random.Generator) -> Ints:
+    """Return one index for each owner that there is, by weight; owners rise."""
+    # The least of exponential waiting times with these rates is each one's with a chance as large as its rate.
+    wait = rng.exponential(size=len(owner)) / np.maximum(weight, 1e-300)
+    order = np.lexsort((wait, owner))
+    return np.asarray(order[np.flatnonzero(np.diff(owner[order], prepend=-1))])
 
 
 def _bring_to_land(xy: Floats, world: World, rng: np.random.Generator) -> None:
