@@ -201,6 +201,57 @@ def kernel_too_narrow(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(pointveil.vault.kernel, "weight_inside", lambda epsilon: honest(2 * epsilon))
 
 
+def noise_that_adds_up_to_nothing(patch: pytest.MonkeyPatch) -> None:
+    """The noise of one cell takes back that of all others, so that the total is right."""
+
+    def balanced(noise: Any) -> Any:
+        last = np.arange(len(noise)) == RNG.integers(len(noise))
+        return noise - last * noise.sum()
+
+    change_noise(patch, balanced)
+
+
+def second_half_like_the_first(patch: pytest.MonkeyPatch) -> None:
+    change_noise(patch, lambda noise: np.resize(noise[: max(1, len(noise) // 2)], len(noise)))
+
+
+def counted_in_the_mirror_too(patch: pytest.MonkeyPatch) -> None:
+    """Everybody is counted a second time, in the cell that lies across the middle of the world."""
+    honest = vault.tally_cells
+
+    def tally(cells: Any, xy: Any, size: int) -> Any:
+        exact = honest(cells, xy, size)
+        return exact + exact[::-1]
+
+    patch.setattr(vault, "tally_cells", tally)
+
+
+def centred_on_the_people(patch: pytest.MonkeyPatch) -> None:
+    change_points(patch, lambda xy: xy - xy.mean(axis=0) + 500.0 if len(xy) else xy)
+
+
+def a_word_about_bad_records(patch: pytest.MonkeyPatch) -> None:
+    honest = pointveil.vault.cleaning.Cleaner.clean
+
+    def clean(self: Any, coordinates: Any) -> Any:
+        steps, good = honest(self, coordinates)
+        if len(good) and good.mean() < 0.8:
+            print("many records are bad")
+        return steps, good
+
+    patch.setattr(pointveil.vault.cleaning.Cleaner, "clean", clean)
+
+
+def as_many_as_there_are(patch: pytest.MonkeyPatch) -> None:
+    """As many blurred points as there are real ones in a region, and not as were asked for."""
+    honest = pointveil.vault.kernel.scatter_tokens
+
+    def scatter(regions: Any, sites: Any, site_counts: Any, wanted: Any, **more: Any) -> Any:
+        return honest(regions, sites, site_counts, np.bincount(regions, minlength=len(wanted)), **more)
+
+    patch.setattr(vault, "scatter_tokens", scatter)
+
+
 def full_cells_in_the_statement(patch: pytest.MonkeyPatch) -> None:
     """The statement gives the number of cells that have somebody."""
     honest_tally, honest_describe, full = vault.tally_cells, wording.describe, [0]
@@ -261,6 +312,12 @@ BROKEN: dict[Patch, str] = {
     water_moved_to_others: "vault.count",
     reading_ends_at_a_bad_record: "vault.count",
     kernel_too_narrow: "vault.scatter",
+    noise_that_adds_up_to_nothing: "vault.count",
+    second_half_like_the_first: "vault.count",
+    counted_in_the_mirror_too: "vault.count",
+    centred_on_the_people: "vault.count",
+    a_word_about_bad_records: "vault.count",
+    as_many_as_there_are: "vault.scatter",
     full_cells_in_the_statement: "ugrid-uni",
 }
 WRONG: dict[str, Subject] = {

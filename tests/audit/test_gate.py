@@ -1,9 +1,11 @@
 """The gate: every mutant is caught, and no true method is.
 
-A true promise is refuted by mistake only if two tests in a row fail, each with a chance of at most one in a thousand:
-one in a million for each case. A run of the gate has some 200 cases, so it fails by mistake less than once in 5,000
-runs.
+A true promise is refuted by mistake only if it seems false at first, and later tests on fresh trials, with a chance of
+one in a million together, refute it, too. A run of the gate has some 300 cases, so it fails by mistake less than once
+in 3,000 runs.
 """
+
+from itertools import islice
 
 import pytest
 
@@ -28,6 +30,6 @@ def test_no_true_promise_is_refuted(name: str) -> None:
 
 
 def test_the_audit_has_power_on_a_plain_count() -> None:
-    findings = list(audit(SUBJECTS["vault.count"], FAST))
+    findings = list(islice(audit(SUBJECTS["vault.count"], FAST), 3))
 
-    assert findings[0].evidence.bound() > 0.8  # the long form comes within five percent
+    assert max(finding.evidence.bound() for finding in findings) > 0.8  # the long form comes within five percent

@@ -53,6 +53,8 @@ class Effort:
 
 FAST = Effort()
 LONG_RUNS = 120
+QUICK = 6
+"""How many times as many runs the heaviest pairs get where a release takes next to no time."""
 
 
 def effort_for(runs: int) -> Effort:
@@ -98,10 +100,15 @@ def cases_for(subject: Subject, effort: Effort) -> Iterator[Case]:
     pairs = [pair for pair in pairs_for(subject) if pair.weight or effort.every_pair]
     made: list[Trials] = []
     for pair in pairs:
-        yield _pair_case(subject, pair, effort.runs, made)
+        yield _pair_case(subject, pair, runs_of(subject, pair, effort), made)
     yield _pooled_case(subject, pairs, effort.runs, made)
     for pair in find_jumps(subject):
-        yield _pair_case(subject, pair, effort.runs, [])
+        yield _pair_case(subject, pair, effort.runs * pair.weight, [])
+
+
+def runs_of(subject: Subject, pair: Pair, effort: Effort) -> int:
+    """Return how many releases a pair gets at first."""
+    return effort.runs * max(pair.weight, 1) * (QUICK if subject.quick and pair.weight > 1 else 1)
 
 
 def cities_for(subject: Subject, effort: Effort) -> dict[str, City]:
@@ -126,7 +133,7 @@ def _pair_case(subject: Subject, pair: Pair, runs: int, made: list[Trials]) -> C
     """Return the case of a pair, which leaves its first trials in `made`."""
 
     def trials(times: int) -> Trials:
-        found = pair_trials(subject, pair, times * runs * max(pair.weight, 1))
+        found = pair_trials(subject, pair, times * runs)
         if times == 1:
             made.append(found)
         return found

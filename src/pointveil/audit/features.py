@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from pointveil.audit.evidence import ALL_THAT_TOUCH
 from pointveil.audit.scattered import look_at_scatter
 from pointveil.audit.subjects import Asked, Records, Release
 from pointveil.audit.units import Known, Located, Units
@@ -21,8 +22,6 @@ Ints = NDArray[np.int64]
 RADII = (0.02, 0.1, 0.5, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)
 MOST_QUESTIONS = 8
 FAR = 1e6
-LIKE_EACH_OTHER = 5
-"""How many neighbouring numbers are searched for cells whose noise goes together."""
 
 
 @dataclass
@@ -45,17 +44,20 @@ class Columns:
 def look_at_units(release: Release, world: World, units: Units, known: Known) -> Columns:
     """Return features of each possible unit, from the answers and from the points near it."""
     columns = Columns(len(units))
-    ratio, all_ratio, excesses = np.zeros(len(units)), np.zeros(len(units)), []
+    ratio, scattered, touching = np.zeros((3, len(units)))
+    excesses: list[Floats] = []
     for number, asked in enumerate(release.asked[:MOST_QUESTIONS]):
+        name = f"answer {number}"
         if isinstance(asked.answer, NoisyCounts):
-            excess, likelihood = look_at_counts(columns, f"answer {number}", asked, units, known)
+            excess, likelihood = look_at_counts(columns, name, asked, units, known)
             excesses.append(excess)
             ratio = ratio + likelihood
-            all_ratio = all_ratio + likelihood
+            touching = touching + columns.columns[f"{name}: all cells that touch"]
         else:
-            all_ratio = all_ratio + look_at_scatter(columns.add, f"answer {number}", asked, units, known)
+            scattered = scattered + look_at_scatter(columns.add, name, asked, units, known)
+    columns.add(ALL_THAT_TOUCH, touching + scattered)
     columns.add("likelihood ratio of all counts", ratio)
-    columns.add("likelihood ratio of all answers", all_ratio)
+    columns.add("likelihood ratio of all answers", ratio + scattered)
     for first, second in combinations(range(len(excesses)), 2):
         columns.add(f"answer {first} minus answer {second}", excesses[first] - excesses[second])
     look_near(columns, world.projection.to_metres(release.xy), release.xy, units.home)
@@ -95,14 +97,18 @@ def look_at_alike(columns: Columns, name: str, excess: Floats, here: Ints, there
     usual = float(np.median(excess))
     columns.add(f"{name}: excess over the usual", _where(there, excess[here] - usual))
     offset = _most_alike(excess)
-    columns.add(f"{name}: excess over one alike", _where(there, excess[here] - np.roll(excess, -offset)[here]))
+    alike = np.where(here + offset < len(excess), here + offset, here - offset)
+    columns.add(f"{name}: excess over one alike", _where(there, excess[here] - excess[alike]))
 
 
 def _most_alike(excess: Floats) -> int:
-    """Return at what distance cells most often have the same excess."""
-    offsets = range(1, min(LIKE_EACH_OTHER, len(excess) - 1) + 1)
-    same = [float((excess[offset:] == excess[:-offset]).mean()) for offset in offsets]
-    return 1 + int(np.argmax(same)) if same else 0
+    """Return at what distance cells go together most: noise that is used twice gives itself away."""
+    if len(excess) < 2:
+        return 0
+    limit = 3 * float(np.abs(excess - np.median(excess)).mean()) + 1e-9
+    centred = np.clip(excess - np.median(excess), -limit, limit)
+    together = np.fft.irfft(np.abs(np.fft.rfft(centred, 2 * len(centred))) ** 2)[1 : len(centred)]
+    return 1 + int(np.argmax(together / np.sqrt(np.arange(len(together), 0, -1))))
 
 
 def _ratio(excess: Floats, points: Ints) -> Floats:

@@ -114,6 +114,11 @@ def crowd(count: int, place: tuple[float, float] = BESIDE_STREET) -> Records:
     return Records.at(np.tile(place, (count, 1)))
 
 
+def busy(count: int, place: tuple[float, float]) -> Records:
+    """Return so many people at one place, each with eight points."""
+    return Records(np.tile(place, (8 * count, 1)), np.repeat(np.arange(count), 8))
+
+
 def spread(count: int) -> Records:
     """Return people all over the square, the same ones every time."""
     return Records.at(np.random.default_rng(5).uniform(0, SIDE, (count, 2)))
@@ -121,7 +126,7 @@ def spread(count: int) -> Records:
 
 POINT_PAIRS: tuple[Pair, ...] = (
     added("nobody, or one", BESIDE_STREET, weight=2),
-    added("on the border of four cells", CENTRE, weight=2),
+    added("on the border of four cells", CENTRE, weight=3),
     added("off the street", OFF_STREET),
     added("twenty at one place, or one more", BESIDE_STREET, crowd(20)),
     added("an outlier at the other end", FAR_CORNER, crowd(5, OTHER_CORNER), weight=2),
@@ -139,6 +144,7 @@ POINT_PAIRS: tuple[Pair, ...] = (
 PERSON_PAIRS: tuple[Pair, ...] = (
     added("one busy person", np.tile(BESIDE_STREET, (50, 1)), weight=2),
     added("one person in eight places", EIGHT_PLACES, crowd(5), weight=2),
+    added("one busy person among seventy", np.tile(OFF_STREET, (200, 1)), busy(70, CENTRE)),
     added(
         "one busy person in many places",
         np.column_stack([np.linspace(20, 980, 50), np.full(50, 503.0)]),

@@ -67,10 +67,10 @@ def ask_scatter(uses: int) -> Any:
 QUESTIONS: dict[str, Subject] = {
     subject.name: subject
     for subject in (
-        Subject("vault.count", ask_count),
+        Subject("vault.count", ask_count, quick=True),
         Subject("vault.count, ε = 1/4", ask_count, Fraction(1, 4)),
         Subject("vault.count, ε = 4", ask_count, Fraction(4)),
-        Subject("vault.count, person", ask_count, CLAIM, MAX_POINTS),
+        Subject("vault.count, person", ask_count, CLAIM, MAX_POINTS, quick=True),
         Subject("vault.count, person with 2 points", ask_count, CLAIM, 2),
         Subject("vault.scatter", ask_scatter(1)),
         Subject(f"vault.scatter, {MANY_USES} uses", ask_scatter(MANY_USES)),

@@ -140,6 +140,8 @@ class Subject:
         How many points one person may have; 1 means that single points are protected.
     open
         Opens the vault; the real one unless said.
+    quick
+        Whether it is so quick that pairs get many more runs: then what happens seldom, or far away, shows, too.
     """
 
     name: str
@@ -147,6 +149,7 @@ class Subject:
     claim: Fraction = CLAIM
     points_per_unit: int = 1
     open: Opener = open_vault
+    quick: bool = False
 
     def release(self, records: Records, world: World) -> Release:
         """Return all that is published about these records; an error is a publication, too."""
