@@ -1,5 +1,6 @@
 """Placing points along roads."""
 
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,11 +12,12 @@ from numpy.typing import NDArray
 
 from pointveil.as_published import rehearse
 from pointveil.errors import InputError
+from pointveil.estimate.offset_laws import OffsetLaws
 from pointveil.evaluation.cell_error import shifted_cell_error
 from pointveil.geography import Network, World
 from pointveil.geography.road_offsets import offset_borders
 from pointveil.methods import METHODS, Method
-from pointveil.partition import RoadSegments
+from pointveil.partition import RoadCounts, RoadSegments
 from pointveil.placement import AlongRoads, along_roads
 from pointveil.placement.along_roads import far_total
 from pointveil.surveys import Survey
@@ -135,15 +137,21 @@ def test_people_in_a_park_are_neither_lost_nor_moved_to_the_street(town: World) 
 
 def test_people_out_of_reach_keep_their_distance_from_the_streets(town: World) -> None:
     rng = np.random.default_rng(3)
-    real = rng.uniform((0, 0), (600, 600), (60_000, 2))
+    real = rng.uniform((0, 0), (1000, 1000), (60_000, 2))
     distance = Network.of(town).distances(real)
-    just_out = real[(distance > 25) & (distance < 32)][:5000]
+    just_out = real[(distance > 25) & (distance < 32) & town.on_land(real)][:1500]
+    found = survey(rehearsed(town, np.concatenate([just_out, beside_streets(town, 3000, 3)]), 2), "road")
+    road_counts, answers = found.prepared
+    assert isinstance(road_counts, RoadCounts)
 
-    drawn = synthetic(town, np.concatenate([just_out, beside_streets(town, 3000, 3)]), 2)
+    def mean_distance(laws: OffsetLaws) -> float:
+        drawn = AlongRoads().draw(town, road_counts, replace(answers, laws=laws), 5000, np.random.default_rng(1))
+        away = Network.of(town).distances(drawn)
+        return float(away[away > 25].mean())
 
-    found = Network.of(town).distances(drawn)
-    # Spread evenly they would be 50 m away on average.
-    assert found[found > 25].mean() == pytest.approx(28.5, abs=4)
+    # Even placement in parts of cells is what it would be without asking.
+    assert mean_distance(answers.laws) == pytest.approx(28.5, abs=3)
+    assert mean_distance(replace(answers.laws, far=None)) > 35
 
 
 def test_far_points_are_the_same_in_law_however_many_are_placed_at_a_time(
