@@ -54,7 +54,7 @@ class Effort:
 FAST = Effort()
 LONG_RUNS = 120
 QUICK = 6
-"""How many times as many runs the heaviest pairs get where a release takes next to no time."""
+"""How many times as many runs the heaviest pairs get, and in the long form cities, where a release takes no time."""
 
 
 def effort_for(runs: int) -> Effort:
@@ -124,9 +124,9 @@ def cities_for(subject: Subject, effort: Effort) -> dict[str, City]:
 
 
 def _city_case(subject: Subject, name: str, city: City, effort: Effort) -> Case:
-    return Case(
-        name, lambda times: canary_trials(subject, city, times * effort.releases, enough=times * effort.canaries)
-    )
+    more = QUICK if subject.quick and effort.every_pair else 1
+    releases, canaries = more * effort.releases, more * effort.canaries
+    return Case(name, lambda times: canary_trials(subject, city, times * releases, enough=times * canaries))
 
 
 def _pair_case(subject: Subject, pair: Pair, runs: int, made: list[Trials]) -> Case:
