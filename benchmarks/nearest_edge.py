@@ -1,10 +1,11 @@
 """Compare the nearest-edge search with shapely's tree, in one run: ratios, not seconds.
 
-    POINTVEIL_DATA=… python benchmarks/nearest_edge.py [points] [copies]
+    POINTVEIL_DATA=… python benchmarks/nearest_edge.py [points] [copies] [city]
 
-Reads the roads of Beijing in the data folder; `copies` > 1 lays so many copies of the city side by side: 57 make
-a network of a million edges. Without the folder, a street grid of about the same size is invented. Times are those of
-the processor, so that other work on the machine hardly matters; the tree is timed before and after the search.
+Reads the roads of Beijing, or of another city in the data folder; `copies` > 1 lays so many copies of the city side by
+side: 57 of Beijing make a network of a million edges. Without the folder, a street grid of about the same size is
+invented. Points are spread evenly over the box, and, for a city as it is, also taken from its own. Times are those of
+the processor, so that other work on the machine matters less; the tree is timed before and after the search.
 """
 
 import math
@@ -16,21 +17,26 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import shapely
 
 from pointveil.geography import Network, World
 from pointveil.geography.projection import Floats
 
-BEIJING = (116.330, 39.862, 116.450, 39.954)
+CITIES = {
+    "beijing": (116.330, 39.862, 116.450, 39.954),
+    "porto": (-8.635, 41.123, -8.576, 41.168),
+    "manhattan": (-74.0185, 40.7008, -73.9127, 40.877),
+}
+FOLDER = os.environ.get("POINTVEIL_DATA")
 METRES = "EPSG:32650"
 SAMPLE = 20_000
 CHUNK = 1_000_000
 
 
-def city() -> World:
-    folder = os.environ.get("POINTVEIL_DATA")
-    if folder:
-        return World.make(BEIJING, roads=Path(folder) / "beijing" / "roads.parquet")
+def city(name: str) -> World:
+    if FOLDER:
+        return World.make(CITIES[name], roads=Path(FOLDER) / name / "roads.parquet")
     rng = np.random.default_rng(0)
     corners = np.stack(np.meshgrid(np.arange(96), np.arange(96)), axis=-1) * 107.0 + rng.normal(0, 15, (96, 96, 2))
     across = np.stack([corners[:, :-1], corners[:, 1:]], axis=2).reshape(-1, 2, 2)
@@ -65,30 +71,47 @@ def memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
 
 
-def main(points: int, copies: int) -> None:
-    world = city() if copies == 1 else tile(city(), copies)
-    network = Network.of(world)
-    print(f"{len(network):,} edges, {len(network.segments):,} segments; {memory():.2f} GB used")
-    rng = np.random.default_rng(1)
-    sample = rng.random((SAMPLE, 2)) * world.bounds[2:]
-    tree = shapely.STRtree(network.edges.lines)
-    slow = [tree_seconds(tree, sample)]
-    build = seconds(lambda: network.candidates)
-    grid = network.candidates
+def even(world: World, count: int) -> Floats:
+    return np.random.default_rng(1).random((count, 2)) * world.bounds[2:]
+
+
+def own(world: World, name: str, count: int) -> Floats:
+    """Return so many of the city's points within its box, some of them several times."""
+    table = pq.read_table(Path(FOLDER or "") / name / "points.parquet")
+    xy = world.projection.to_metres(np.column_stack([table["lon"], table["lat"]]))
+    inside = xy[((xy >= 0) & (xy < world.bounds[2:])).all(axis=1)]
+    return np.asarray(inside[np.random.default_rng(1).integers(0, len(inside), count)])
+
+
+def compare(network: Network, xy: Floats, build: float) -> None:
+    """Print how many times as fast as the tree the search is."""
+    tree, sample = shapely.STRtree(network.edges.lines), xy[:SAMPLE]
     expected = tree.query_nearest(shapely.points(sample), all_matches=False, return_distance=True)[1]
-    assert np.abs(grid.nearest(sample)[1] - expected).max() < 1e-6  # noqa: S101 - exact, or not worth timing
-    spent = 0.0
-    for begin in range(0, points, CHUNK):
-        xy = rng.random((min(CHUNK, points - begin), 2)) * world.bounds[2:]
-        spent += seconds(lambda xy=xy: grid.nearest(xy))  # type: ignore[misc]
+    assert np.abs(network.distances(sample) - expected).max() < 1e-6  # noqa: S101 - exact, or not worth timing
+    slow = [tree_seconds(tree, sample)]
+    chunks = [xy[begin : begin + CHUNK] for begin in range(0, len(xy), CHUNK)]
+    spent = sum(seconds(lambda chunk=chunk: network.distances(chunk)) for chunk in chunks)  # type: ignore[misc]
     slow.append(tree_seconds(tree, sample))
     each = sum(slow) / len(slow)
-    print(f"search tree: {1 / each:,.0f} points/s; candidate grid: {points / spent:,.0f} points/s")
-    print(f"ratio {each * points / spent:.1f}; with building the grid once {each * points / (spent + build):.1f}")
+    print(f"search tree: {1 / each:,.0f} points/s; candidate grid: {len(xy) / spent:,.0f} points/s")
+    print(f"ratio {each * len(xy) / spent:.1f}; with building the grid once {each * len(xy) / (spent + build):.1f}")
+    print(f"building is worth {build / each:,.0f} points of the tree")
+
+
+def main(points: int, copies: int, name: str) -> None:
+    world = city(name) if copies == 1 else tile(city(name), copies)
+    network = Network.of(world)
+    print(f"{len(network):,} edges, {len(network.segments):,} segments; {memory():.2f} GB used")
+    build = seconds(lambda: network.candidates)
+    compare(network, even(world, points), build)
+    if FOLDER and copies == 1:
+        print("the city's own points:")
+        compare(network, own(world, name, points), build)
+    grid = network.candidates
     size = (grid.candidates.nbytes + grid.first.nbytes + grid.children.nbytes) / 1e6
-    print(f"building is worth {build / each:,.0f} points of the tree; {size:.0f} MB; {memory():.2f} GB in all")
+    print(f"{size:.0f} MB; {memory():.2f} GB in all")
 
 
 if __name__ == "__main__":
-    given = [int(text) for text in sys.argv[1:]]
-    main(*(given + [1_000_000, 1][len(given) :]))
+    given = dict(enumerate(sys.argv))
+    main(int(given.get(1, "1000000")), int(given.get(2, "1")), given.get(3, "beijing"))
