@@ -5,6 +5,7 @@ from tests.evaluation.towns import crossroads, people, town
 
 from pointveil.evaluation import UnmeasuredError
 from pointveil.evaluation.edge_distance import mean_edge_distance_difference, off_road_difference, road_distances
+from pointveil.geography import World
 
 STREET = [shapely.LineString([(0, 500), (1000, 500)]), shapely.LineString([(200, 0), (200, 500)])]
 
@@ -18,6 +19,20 @@ def test_each_point_gets_the_distance_to_the_nearest_of_all_roads() -> None:
 
     slow = [min(line.distance(shapely.Point(point)) for line in world.roads.lines_m) for point in points]
     assert distances == pytest.approx(slow, abs=1e-9)
+
+
+def test_many_points_get_the_distances_that_a_search_tree_finds(world: World) -> None:
+    assert world.roads is not None
+    points = np.random.default_rng(1).uniform(-500, 2000, (5000, 2))
+    points[7] = np.nan
+
+    distances = road_distances(world, points)
+
+    found, expected = shapely.STRtree(world.roads.lines_m).query_nearest(
+        shapely.points(points), all_matches=False, return_distance=True
+    )
+    assert np.isnan(distances[7])
+    assert distances[found[0]] == pytest.approx(expected, abs=1e-9)
 
 
 def test_the_difference_is_that_of_the_means() -> None:

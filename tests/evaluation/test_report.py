@@ -11,7 +11,6 @@ import pytest
 from numpy.typing import NDArray
 
 from pointveil.evaluation import BANNER, MEASURES, Evaluation, evaluate
-from pointveil.evaluation.edge_distance import road_distances
 from pointveil.evaluation.inputs import Pair
 from pointveil.evaluation.map_data import encode_map, encode_points
 from pointveil.evaluation.readings import cards, lines
@@ -150,11 +149,6 @@ def test_a_perfect_copy_is_good_everywhere_but_is_called_a_copy(world: World, pe
 
     assert levels.pop("Were real points copied?") == "poor"
     assert set(levels.values()) == {"good"}
-
-
-def test_quick_distances_to_roads_are_the_measures_own(pair: Pair) -> None:
-    for quick, xy in zip(pair.road_distances, (pair.real_on_land, pair.known_synthetic), strict=True):
-        assert quick == pytest.approx(road_distances(pair.world, xy), abs=1e-9)
 
 
 def test_the_first_card_reads_cell_error_as_a_share_of_people() -> None:

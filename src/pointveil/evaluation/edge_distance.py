@@ -1,14 +1,21 @@
 """How far from a road the points are (MEDD)."""
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 
 from pointveil.evaluation.base import XY, Place, UnmeasuredError, need_points
+from pointveil.geography import Roads
+from pointveil.geography.candidates import CandidateGrid
+from pointveil.geography.segments import Segments
+
+_SEARCHES: WeakKeyDictionary[Roads, CandidateGrid] = WeakKeyDictionary()
 
 
 def road_distances(world: Place, xy: XY) -> NDArray[np.float64]:
-    """Return the distance of each point to its nearest road, in metres.
+    """Return the distance of each point to its nearest road, as the roads were given, in metres.
 
     Parameters
     ----------
@@ -17,10 +24,12 @@ def road_distances(world: Place, xy: XY) -> NDArray[np.float64]:
     xy
         The points, in metres.
     """
-    tree = shapely.STRtree(np.atleast_1d(world.roads.lines_m))
-    found, distances = tree.query_nearest(shapely.points(xy), all_matches=False, return_distance=True)
+    if world.roads not in _SEARCHES:
+        lines = shapely.get_parts(np.atleast_1d(world.roads.lines_m))
+        _SEARCHES[world.roads] = CandidateGrid.over(Segments.of(lines), world.bounds)
+    known = np.isfinite(xy).all(axis=1)
     nearest = np.full(len(xy), np.nan)
-    nearest[found[0]] = distances
+    nearest[known] = _SEARCHES[world.roads].nearest(xy[known])[1]
     return nearest
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pointveil.errors import InputError
 from pointveil.evaluation.base import XY
 from pointveil.evaluation.comparison import Evaluation, evaluate
+from pointveil.evaluation.edge_distance import road_distances
 from pointveil.evaluation.points import in_metres
-from pointveil.evaluation.road_search import RoadSearch
 from pointveil.formats import open_points, read_statement
 from pointveil.geography import World
 from pointveil.vault import Statement, parse_statement
@@ -60,8 +60,7 @@ class Pair:
     @cached_property
     def road_distances(self) -> tuple[XY, XY]:
         """How far from the nearest road the real and the synthetic points are, in metres; the world must have roads."""
-        search = RoadSearch(self.world)
-        return search.distances(self.real_on_land), search.distances(self.known_synthetic)
+        return road_distances(self.world, self.real_on_land), road_distances(self.world, self.known_synthetic)
 
     def warnings(self, result: Evaluation) -> list[str]:
         """Return what makes the comparison doubtful, in sentences."""

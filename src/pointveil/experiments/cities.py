@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pointveil.demo.city import city as built_in_city
 from pointveil.demo.people import people
 from pointveil.errors import InputError
-from pointveil.evaluation.road_search import RoadSearch
+from pointveil.evaluation.edge_distance import road_distances
 from pointveil.experiments.plan import City
 from pointveil.geography import World
 from pointveil.geography.network import Network
@@ -46,14 +46,9 @@ class Loaded:
     real: NDArray[np.float64]
 
     @cached_property
-    def roads(self) -> RoadSearch:
-        """Finds the nearest road."""
-        return RoadSearch(self.world)
-
-    @cached_property
     def real_road_distance(self) -> float:
         """The mean distance of the real points to the nearest road, worked out once for all runs."""
-        return float(self.roads.distances(self.real).mean())
+        return float(road_distances(self.world, self.real).mean())
 
 
 def find_data(given: Path | None) -> Path | None:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from pointveil.as_published import AS_PUBLISHED, rehearse
 from pointveil.errors import InputError
 from pointveil.evaluation import MEASURES, UnmeasuredError
+from pointveil.evaluation.edge_distance import road_distances
 from pointveil.experiments.cities import Loaded, check_city, load_city
 from pointveil.experiments.plan import City, Plan, parse_measure
 from pointveil.methods import METHODS, Method
@@ -280,7 +281,7 @@ def measure(synthetic: SyntheticPoints, loaded: Loaded, measures: list[str]) -> 
 
 def _medd(xy: NDArray[np.float64], loaded: Loaded) -> float:
     """Return MEDD with the real half worked out only once a city, and a quicker search."""
-    return abs(loaded.real_road_distance - float(loaded.roads.distances(xy).mean()))
+    return abs(loaded.real_road_distance - float(road_distances(loaded.world, xy).mean()))
 
 
 QUICKER = {"medd": _medd}
