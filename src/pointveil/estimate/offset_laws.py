@@ -88,9 +88,8 @@ class FarLaw:
             Metres from the place to the nearest road.
         """
         bin_ = np.maximum(np.searchsorted(self.borders, distance, side="right") - 1, 0)
-        points, bins = int(owner.max(initial=-1)) + 1, len(self.borders)
-        choices = np.bincount(owner, minlength=points)
-        even = np.bincount(bin_, 1 / choices[owner], bins) if points else np.zeros(bins)
+        choices = np.bincount(owner)
+        even = np.bincount(bin_, 1 / choices[owner], len(self.borders)).astype(np.float64)
         scale = self.people / max(float(even.sum()), 1e-9)
         wanted = project_to_total(shrink(self.noisy, even * scale, self.variance), self.people)
         pieces = Pieces(owner, bin_, np.ones(len(owner)))
