@@ -20,6 +20,7 @@ import numpy as np
 from pointveil.demo import city, write_people
 from pointveil.estimate import project_to_total
 from pointveil.estimate.posterior import Estimates
+from pointveil.estimate.totals import match_totals
 from pointveil.evaluation.cell_error import shifted_cell_error
 from pointveil.evaluation.edge_distance import mean_edge_distance_difference
 from pointveil.evaluation.range_queries import range_query_error
@@ -64,6 +65,11 @@ def projected(noisy: NoisyCounts, prior: Any, leaves: Any) -> Estimates:  # noqa
     return Estimates(counts, counts, np.full(len(counts), noisy.variance))
 
 
+def without_districts(counts: Any, leaves: Any, level: int, *answers: Any) -> Any:
+    """Match the totals of large squares only, which leaves and blocks tell."""
+    return counts if len(answers) > 2 else match_totals(counts, leaves, level, *answers)
+
+
 def equal_levels(mass: Any, target: float, **sizes: Any) -> Any:  # noqa: ARG001
     """Give every leaf the reference size."""
     return np.full(mass.shape, max(0, round(sizes["reference"])), dtype=np.int8)
@@ -88,6 +94,7 @@ WITHOUT: dict[str, tuple[Method, dict[str, Callable[..., Any]]]] = {
     "noise projected instead of denoised": (FULL, {"denoise": projected}),
     "no fusion with blocks": (FULL, {"fuse_blocks": lambda estimates, *_: estimates.median}),
     "no matching of totals": (FULL, {"match_totals": lambda counts, *_: counts}),
+    "districts not used": (FULL, {"match_totals": without_districts}),
     "no blur": (dataclasses.replace(FULL, partitioner=veil.Veil(blur=0.0)), {}),
     "rounding of coordinates not asked": (FULL, {"shared_rounding": lambda *_: None}),
 }

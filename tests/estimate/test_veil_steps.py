@@ -8,7 +8,7 @@ import pytest
 from pointveil.estimate.context import neighbour_ratios, own_weight, regress
 from pointveil.estimate.denoising import denoise
 from pointveil.estimate.posterior import Estimates, posterior
-from pointveil.estimate.road_law import Pieces, fit_factors, grouped, learn_road_law, pool_small, shrink
+from pointveil.estimate.road_law import Pieces, fit_factors, grouped, learn_road_law, shrink
 from pointveil.estimate.totals import at_most_the_total, fuse_blocks, match_totals
 from pointveil.geography import Leaves, World, leaves_from_levels, raster_of
 from pointveil.partition.veil import scaled_to, shared_rounding, significant
@@ -126,11 +126,6 @@ def test_a_surer_answer_has_more_say_in_a_total(blocks: Leaves) -> None:
     matched = match_totals(np.full(len(blocks), 6.0), blocks, 5, *answers)
 
     assert matched == pytest.approx(10.0, rel=1e-3)
-
-
-def test_far_bins_are_pooled_until_they_are_expected_to_have_enough() -> None:
-    """From the far end: 1 + 2 + 4 reach 5, then 9 alone, and 3 stays with what is nearest."""
-    assert pool_small(np.array([50.0, 3.0, 9.0, 4.0, 2.0, 1.0]), 5.0).tolist() == [0, 0, 1, 2, 2, 2]
 
 
 def test_shrinking_takes_a_gap_that_noise_explains_and_keeps_one_that_it_does_not() -> None:

@@ -13,15 +13,12 @@ Ints = NDArray[np.int64]
 
 ROUNDS = 10
 LEAST = 1e-6
-SURE = 3.0
-"""Standard deviations of the noise that a pool of bins should be expected to have."""
 
 
 class RoadLaw(NamedTuple):
-    """A factor for each bin of distance, at most one; its pool; and how many people each pool should have."""
+    """A factor for each bin of distance, at most one; and how many people each bin should have."""
 
     factor: Floats
-    pool: Ints
     people: Floats
 
 
@@ -48,29 +45,13 @@ def grouped(
 def learn_road_law(pieces: Pieces, counts: Floats, distances: NoisyCounts) -> RoadLaw:
     """Return the law that makes the regions' counts reproduce the noisy histogram of distances.
 
-    Bins too small to be told from noise are pooled with nearer ones. The histogram is then pulled towards what the
-    counts alone would give, by as much as its noise explains the gap.
+    The histogram is first pulled towards what the counts alone would give, by as much as its noise explains the gap.
     """
     density = counts / np.maximum(np.bincount(pieces.region, pieces.area, minlength=len(counts)), 1e-12)
     flat = np.bincount(pieces.bin, pieces.area * density[pieces.region], len(distances.values)).astype(np.float64)
-    pool = pool_small(flat, SURE * float(np.sqrt(distances.variance)))
-    flat = np.bincount(pool, flat).astype(np.float64)
-    noisy = np.bincount(pool, distances.values).astype(np.float64)
-    people = shrink(noisy, flat, distances.variance * len(pool) / len(noisy))
+    people = shrink(distances.values.astype(np.float64), flat, distances.variance)
     people = np.where(flat > 0, project_to_total(people, flat.sum()), 0.0)
-    return RoadLaw(fit_factors(pieces._replace(bin=pool[pieces.bin]), counts, people)[pool], pool, people)
-
-
-def pool_small(expected: Floats, least: float) -> Ints:
-    """Return the pool of each bin: from the far end, bins are pooled until a pool is expected to have enough."""
-    pool = np.zeros(len(expected), dtype=np.int64)
-    held = 0.0
-    for number in range(len(expected) - 1, 0, -1):
-        held += expected[number]
-        if held >= least:
-            pool[number] = 1
-            held = 0.0
-    return np.cumsum(pool)
+    return RoadLaw(fit_factors(pieces, counts, people), people)
 
 
 def shrink(noisy: Floats, prior: Floats, variance: float) -> Floats:

@@ -215,9 +215,8 @@ class Veil:
         law: RoadLaw = learn_road_law(grouped(leaf, raster.entry_bin, raster.bins, mass), counts, distances)
         mass = _to_leaves(mass * law.factor[raster.entry_bin], leaf, counts)
         # The last word is the histogram's: it is far surer of the whole city's distances than any leaf.
-        pool = law.pool[raster.entry_bin]
-        now = np.bincount(pool, mass, minlength=len(law.people))
-        return np.asarray(mass * (law.people / np.maximum(now, 1e-9))[pool], dtype=np.float64)
+        now = np.bincount(raster.entry_bin, mass, minlength=raster.bins)
+        return np.asarray(mass * (law.people / np.maximum(now, 1e-9))[raster.entry_bin], dtype=np.float64)
 
 
 def shared_rounding(totals: NoisyCounts) -> int | None:
