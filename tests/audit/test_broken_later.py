@@ -119,7 +119,7 @@ def less_noise_in_busy_cells(patch: pytest.MonkeyPatch) -> None:
 
 def sometimes_the_true_total(patch: pytest.MonkeyPatch) -> None:
     def answer(exact: Any, noise: Any, **facts: Any) -> Any:
-        told = isinstance(facts["cells"], Everywhere) and RNG.random() < 0.25
+        told = isinstance(facts["cells"], Everywhere) and RNG.random() < 0.5
         return exact if told else exact + noise
 
     answer_with(patch, answer)

@@ -209,15 +209,14 @@ def shrunk(part: Any) -> Any:
 
 
 def describe(coordinates: Floats, schema: pa.Schema, statement: Any, sizes: Sequence[int]) -> str:
-    """Return everything that is published beside the points, the answers, and the numbers of cells counted."""
+    """Return everything that is published beside points and answers; numbers of cells only if they are wrong."""
     content = statement.model_dump(mode="json", by_alias=True)
     for name in RANDOM_FIELDS:
         content.pop(name, None)
     counted = iter(sizes)
     for question in content["questions"]:
-        if question["question"] == "count":
-            question["cells"] -= next(counted, 0)
-        else:
-            question.pop("cells")
+        true = question["question"] == "scatter" or question["cells"] == next(counted, None)
+        if true:
+            question.pop("cells")  # a feature of its own
     notes = sorted(str(key) for key in schema.metadata or {})
     return json.dumps([str(coordinates.dtype), coordinates.ndim, schema.names, notes, content])
