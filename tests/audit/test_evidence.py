@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from pointveil.audit.evidence import Evidence, Trials, examine, moving_cells
+from pointveil.audit.evidence import Evidence, Trials, choose, examine, moving_cells
 
 
 def randomized_response(epsilon: float, count: int, rng: np.random.Generator) -> Trials:
@@ -70,3 +70,12 @@ def test_the_bound_is_that_of_clopper_and_pearson() -> None:
 
     assert evidence.bound() == pytest.approx(math.log(chance / (1 - chance)))
     assert Evidence(0, 0, 10, "none").bound() == 0
+
+
+def test_of_rules_that_are_equally_right_the_one_with_the_fewest_values_is_chosen() -> None:
+    coins = np.arange(40) % 2 == 0
+    many, few = np.where(coins, 100.0, 0.0) + np.arange(40), coins.astype(np.float64)
+
+    rule = choose(Trials(coins, np.column_stack([many, few]), ("many", "few")), 4.0)
+
+    assert rule.name.startswith("few")

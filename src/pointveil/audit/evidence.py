@@ -225,8 +225,11 @@ class Mixture:
 
 
 def choose(trials: Trials, caution: float) -> Rule:
-    """Return the rule with the best bound on these trials, among all features, kinds, ends and single values."""
-    best, chosen = -math.inf, Rule(0, "nothing")
+    """Return the rule with the best bound on these trials, among all features, kinds, ends and single values.
+
+    Of equal ones it is that of the feature with the fewest values, which is least likely to be right by chance.
+    """
+    best, chosen = (-math.inf, 0), Rule(0, "nothing")
     for kind in trials.kinds():
         of_kind = trials.of_kind(kind)
         seen, present = trials.seen[of_kind], trials.present[of_kind]
@@ -234,8 +237,8 @@ def choose(trials: Trials, caution: float) -> Rule:
             tally = tally_of(seen[:, feature], present)
             if tally is not None:
                 worth, plan = tally.best(caution)
-                if worth > best:
-                    best, chosen = worth, plan.rule(feature, name, kind)
+                if (worth, -len(tally.cuts)) > best:
+                    best, chosen = (worth, -len(tally.cuts)), plan.rule(feature, name, kind)
     return chosen
 
 
