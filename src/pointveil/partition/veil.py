@@ -43,6 +43,7 @@ FEW_POINTS = 10.0
 LEAST_FOR_ROUNDING = Fraction(1, 2)
 NEARLY_ALL = 0.9
 STRIP = 256
+BLOCK = 2**20
 TRUNCATE = 4.0
 
 
@@ -209,14 +210,17 @@ class Veil:
         leaves, raster = plan.leaves, plan.leaves.raster
         weight = cell_weights(raster, plan.factor)
         leaf = leaves.leaf_of[raster.entry_cell]
-        mass = raster.entry_area * smooth_rate(leaves, counts, weight, self.blur)[raster.entry_cell]
+        mass = smooth_rate(leaves, counts, weight, self.blur)[raster.entry_cell]
+        mass *= raster.entry_area
         if distances is None:
             return _to_leaves(mass, leaf, counts)
         law: RoadLaw = learn_road_law(grouped(leaf, raster.entry_bin, raster.bins, mass), counts, distances)
-        mass = _to_leaves(mass * law.factor[raster.entry_bin], leaf, counts)
+        mass *= law.factor[raster.entry_bin]
+        mass = _to_leaves(mass, leaf, counts)
         # The last word is the histogram's: it is far surer of the whole city's distances than any leaf.
         now = np.bincount(raster.entry_bin, mass, minlength=raster.bins)
-        return np.asarray(mass * (law.people / np.maximum(now, 1e-9))[raster.entry_bin], dtype=np.float64)
+        mass *= (law.people / np.maximum(now, 1e-9))[raster.entry_bin]
+        return mass
 
 
 def shared_rounding(totals: NoisyCounts) -> int | None:
@@ -242,9 +246,14 @@ def box_area(world: World) -> float:
 
 
 def cell_weights(raster: Raster, factor: Floats) -> Floats:
-    """Return the area of each cell, weighed by the law of distances."""
-    weighed = raster.entry_area * factor[raster.entry_bin]
-    return np.bincount(raster.entry_cell, weighed, len(raster.column)).astype(np.float64)
+    """Return the area of each cell, weighed by the law of distances; some entries at a time, ordered by cell."""
+    weights = np.zeros(len(raster.column))
+    for start in range(0, len(raster.entry_cell), BLOCK):
+        part = slice(start, start + BLOCK)
+        first = raster.entry_cell[start]
+        here = np.bincount(raster.entry_cell[part] - first, raster.entry_area[part] * factor[raster.entry_bin[part]])
+        weights[first : first + len(here)] += here
+    return weights
 
 
 def smooth_rate(leaves: Leaves, counts: Floats, weight: Floats, blur: float) -> Floats:
@@ -279,9 +288,10 @@ def significant(values: Floats, digits: int = 3) -> Floats:
 
 
 def _to_leaves(mass: Floats, leaf: NDArray[np.integer], counts: Floats) -> Floats:
-    """Return masses rescaled so that those of each leaf add up to its count."""
+    """Return masses rescaled, in place, so that those of each leaf add up to its count."""
     now = np.bincount(leaf, mass, minlength=len(counts))
-    return np.asarray(mass * (counts / np.maximum(now, 1e-12))[leaf], dtype=np.float64)
+    mass *= (counts / np.maximum(now, 1e-12))[leaf]
+    return mass
 
 
 def _without_roads(budget: Budget) -> dict[str, Share]:
