@@ -64,6 +64,18 @@ def test_a_point_on_a_border_is_in_exactly_one_cell(plain_world: World) -> None:
     assert tally.sum() == vault.exact_count(Everywhere())[0] >= 16
 
 
+def test_cells_that_count_a_point_twice_are_refused(people: Coordinates, world: World) -> None:
+    class Twice(Everywhere):
+        def locate(self, xy: Coordinates) -> NDArray[np.int64]:
+            return np.zeros(2 * len(xy), dtype=np.int64)
+
+    vault = Vault.open(frame(people), world, epsilon=2)
+
+    with pytest.raises(RuntimeError, match="could not be answered"):
+        vault.count(Twice(), WHOLE)
+    assert vault.left == 1  # its price stays paid
+
+
 def test_counts_are_noisy_around_the_truth(people: Coordinates, world: World) -> None:
     truth = exact(frame(people), world)
     answers = [

@@ -268,7 +268,7 @@ def locate_sites(
     engine: LocalEngine, regions: Sites, counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the region and the site of every point that has one; exact, so it must not leave."""
-    located = [regions.locate_sites(xy) for xy in engine.points()]
+    located = [tuple(one_each(part, xy) for part in regions.locate_sites(xy)) for xy in engine.points()]
     region = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[0] for pair in located)])
     site = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[1] for pair in located)])
     known = (region >= 0) & (region < len(counts))
@@ -278,9 +278,17 @@ def locate_sites(
 
 def tally_cells(cells: Cells, xy: NDArray[np.float64], size: int) -> NDArray[np.int64]:
     """Return the exact number of points in each cell; a point with no cell of its own is counted nowhere."""
-    located = np.asarray(cells.locate(xy))
+    located = one_each(cells.locate(xy), xy)
     nowhere = (located < 0) | (located >= size)
     return np.bincount(np.where(nowhere, size, located), minlength=size + 1)[:size]
+
+
+def one_each(located: NDArray[np.int64], xy: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the cell of each point; refuse cells that would count a point twice, as one that lies on a border."""
+    found = np.asarray(located)
+    if found.shape != (len(xy),):
+        raise TypeError("locate must return exactly one cell for each point")
+    return found
 
 
 def ask(question: Callable[[], Answer]) -> Answer:
