@@ -3,11 +3,11 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pointveil.errors import InputError
-from pointveil.geography import Triangulation
+from pointveil.geography import Grid, Triangulation, World, clip_to_land
 
 HOLE = shapely.box(0, 0, 10, 10).difference(shapely.box(3, 3, 6, 6))
 TWO = shapely.MultiPolygon([shapely.box(0, 0, 1, 1), shapely.box(5, 5, 7, 6)])
@@ -29,6 +29,7 @@ def test_triangles_add_up_to_each_region() -> None:
 
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=20))
+@example([(0, 0), (0, 2), (2, 1), (1, 1), (1, 1)])
 def test_any_polygon_is_covered_by_triangles_inside_it(corners: list[tuple[int, int]]) -> None:
     region = shapely.make_valid(shapely.Polygon(corners))
 
@@ -129,3 +130,13 @@ def test_a_region_that_crosses_itself_is_refused() -> None:
     for crossed in (pentagram, shapely.Polygon([(0, 0), (2, 2), (2, 0), (0, 3)])):
         with pytest.raises(InputError, match="crosses itself"):
             Triangulation.of([HOLE, crossed])
+
+
+def test_slivers_where_water_meets_a_grid_line_do_no_harm() -> None:
+    """Water up to the world's corner, on the lines of many a grid up to rounding: all of them can be clipped."""
+    water = shapely.box(24.9 + 2500 / 60000, 60.1 + 2500 / 111000, 24.95, 60.1 + 3000 / 111000)
+    world = World.make((24.9, 60.1, 24.95, 60.1 + 3000 / 111000), out_of_bounds=water)
+
+    for side in range(2, 90):
+        grid = Grid(world.bounds, side, side)
+        assert clip_to_land(grid, world).area.sum() == pytest.approx(world.land_area, rel=1e-6)
