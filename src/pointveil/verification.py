@@ -44,22 +44,10 @@ def verify(path: str | Path, *, public_key: str | None = None, ledger: str | Pat
         The owner's ledger: it must be whole, and have the charge for this release.
     """
     path = Path(path)
-    if not path.is_file():
-        raise InputError(f"There is no file {path}.")
-    beside = statement_path(path)
-    checks: tuple[str, ...]
-    if beside.exists():
-        statement = _parse(beside.name, _read_text(beside))
-        checks = ("every byte of every file of the release has its stated hash",)
-        _check_files(path, statement)
-    else:
-        statement = _parse(path.name, _embedded(path))
-        checks = ("the statement was read from the file itself, which covers the points but not every byte",)
+    statement, covered = read_checked(path)
     if statement.rehearsal:
         raise VerificationError(f"{path.name} is of a rehearsal, which is not private. Nothing is promised about it.")
-    _check_sums(statement)
-    _check_points(path, statement)
-    checks = (*checks, *_check_signature(statement, public_key), *_check_ledger(statement, ledger))
+    checks = (covered, *_check_signature(statement, public_key), *_check_ledger(statement, ledger))
     return Verified(
         statement,
         (
@@ -69,6 +57,23 @@ def verify(path: str | Path, *, public_key: str | None = None, ledger: str | Pat
             "the points are those that were released, in the same order",
         ),
     )
+
+
+def read_checked(path: Path) -> tuple[Statement, str]:
+    """Return the statement about these very points, even of a rehearsal, and how much of the file it covers."""
+    if not path.is_file():
+        raise InputError(f"There is no file {path}.")
+    beside = statement_path(path)
+    if beside.exists():
+        statement = _parse(beside.name, _read_text(beside))
+        covered = "every byte of every file of the release has its stated hash"
+        _check_files(path, statement)
+    else:
+        statement = _parse(path.name, _embedded(path))
+        covered = "the statement was read from the file itself, which covers the points but not every byte"
+    _check_sums(statement)
+    _check_points(path, statement)
+    return statement, covered
 
 
 def _check_signature(statement: Statement, public_key: str | None) -> tuple[str, ...]:

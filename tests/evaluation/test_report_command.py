@@ -85,6 +85,23 @@ def test_both_pages_are_written_and_told_apart(
     assert '"real"' not in page.read_text().split('id="data">')[1].split("</script>")[0]
 
 
+def test_no_page_for_a_release_is_made_of_other_points(
+    run: Run, people_file: Path, release: Path, world_file: Path, tmp_path: Path
+) -> None:
+    """Real points in the place of a release, with its statement still beside them, get no page to share."""
+    swapped, page = tmp_path / release.name, tmp_path / "page.html"
+    swapped.with_name(f"{release.name}.statement.json").write_bytes(
+        release.with_name(f"{release.name}.statement.json").read_bytes()
+    )
+    write(swapped, np.array([[10.005, 50.005], [10.006, 50.004]]))
+
+    code, _, err = run(people_file, swapped, "--world", world_file, "--release-report", page)
+
+    assert code == 2
+    assert "no valid statement" in err
+    assert not page.exists()
+
+
 def test_files_in_different_coordinate_systems_are_compared_in_the_worlds(
     run: Run, people_file: Path, people: NDArray[np.float64], world_file: Path, tmp_path: Path
 ) -> None:

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.errors import InputError
+from pointveil.errors import InputError, VerificationError
 from pointveil.evaluation.base import XY
 from pointveil.evaluation.comparison import Evaluation, evaluate
 from pointveil.evaluation.edge_distance import road_distances
 from pointveil.evaluation.points import in_metres
-from pointveil.formats import open_points, read_statement
+from pointveil.formats import open_points
 from pointveil.geography import World
-from pointveil.vault import Statement, parse_statement
+from pointveil.vault import Statement
+from pointveil.verification import read_checked
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,14 +119,10 @@ def _read(path: Path, **options: Any) -> _Points:
 
 
 def _stated(path: Path) -> Statement | None:
-    """Return the statement beside a file, or the one in it."""
-    beside = path.with_name(f"{path.name}.statement.json")
-    text = beside.read_text(encoding="utf-8") if beside.is_file() else read_statement(path)
-    if text is None:
-        return None
+    """Return the statement beside a file, or the one in it, if it is about these very points."""
     try:
-        return parse_statement(text)
-    except (ValueError, TypeError):
+        return read_checked(path)[0]
+    except (InputError, VerificationError):
         return None
 
 
