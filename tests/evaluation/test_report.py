@@ -160,6 +160,16 @@ def test_the_first_card_reads_cell_error_as_a_share_of_people() -> None:
     assert first.level == "fair"
 
 
+def test_far_fewer_points_are_not_called_half_right() -> None:
+    """With one synthetic point for 500 real ones, at most one in 500 has a synthetic one in its square."""
+    result = Evaluation({"nce_shifted_100": 0.998}, {}, real_points=500, synthetic_points=1)
+
+    first = cards(result, typical_range=0.0, road_means=None)[0]
+
+    assert first.answer == "0% in the right 100 m square"
+    assert first.level == "poor"
+
+
 def test_sizes_of_one_measure_share_a_line(world: World, people: XY) -> None:
     xy = world.projection.to_metres(people)
     result = evaluate(xy, xy, world, measures=["nce_25", "nce_100", "medd", "nce_shifted_50"])

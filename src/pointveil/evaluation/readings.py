@@ -142,12 +142,14 @@ def _places(result: Evaluation) -> Card:
     question, value = "Are people in the right place?", result.values.get("nce_shifted_100")
     if value is None:
         return _missing(question, result, "nce_shifted_100")
-    right = max(0.0, 1 - value / 2)
+    share = result.synthetic_points / result.real_points if result.real_points else 1.0
+    right = min(
+        max(0.0, (1 + share - value) / 2), 1.0
+    )  # of the real points, by squares that have as many synthetic ones
     return Card(
         question,
         f"{right:.0%} in the right 100 m square",
-        f"About {1 - right:.0%} of the points would have to move to another square to make both maps the same "
-        f"(NCE {value:.3f}).",
+        f"{right:.0%} of the real points have a synthetic one in their square (NCE {value:.3f}).",
         _level(value, 0.2, 0.5),
     )
 
