@@ -34,6 +34,8 @@ _HOMES = {
     "Clusters": "partition",
     "RoadSegments": "partition",
     "UniformGrid": "partition",
+    "Veil": "partition",
+    "Density": "placement",
     "KernelDensity": "placement",
     "Uniform": "placement",
     "WeightedUniform": "placement",

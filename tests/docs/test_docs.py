@@ -29,18 +29,24 @@ def test_the_page_of_commands_is_fresh() -> None:
     assert (ROOT / "docs" / "cli.md").read_text() == made, "run: python scripts/make_cli_docs.py"
 
 
-def test_the_quickstarts_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "demo"
-    folder.mkdir()
-    city().write(folder / "helsinki.gpkg")
-    write_people(folder / "people.parquet", city(), count=2000)
+CODE = re.compile(r"```python\n(.*?)```", flags=re.DOTALL)
+
+
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if CODE.search(page.read_text())], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_the_python_of_every_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder with files of the names that the pages use."""
+    for name in ("porto", "helsinki", "demo/helsinki"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        city().write(tmp_path / f"{name}.gpkg")
+    for name in ("trips", "people", "demo/people", "synthetic"):
+        write_people(tmp_path / f"{name}.parquet", city(), count=2000)
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "quickstart.md").read_text(), flags=re.DOTALL)
+    names: dict[str, object] = {}
 
-    for block in blocks:
-        exec(compile(block, "quickstart.md", "exec"), {})  # noqa: S102 - our own page
-
-    assert blocks
+    for block in CODE.findall(page.read_text()):
+        exec(compile(block, page.name, "exec"), names)  # noqa: S102 - our own page
 
 
 def test_every_public_name_is_in_the_docs() -> None:
