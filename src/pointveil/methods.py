@@ -60,7 +60,7 @@ class Method:
             parts = {"total": TOTAL_SHARE, **{name: part * (1 - TOTAL_SHARE) for name, part in parts.items()}}
         if set(parts) != set(self.purposes):
             raise InputError(
-                f"The split of '{self.name}' must name {', '.join(self.purposes)}; it names {', '.join(parts)}."
+                f"The split of '{self.name}' must name {', '.join(self.purposes)}; it names {', '.join(self.split)}."
             )
         if sum(parts.values()) != 1:
             raise InputError(f"The split of '{self.name}' must add up to 1, not {sum(parts.values())}.")

@@ -34,7 +34,7 @@ Split = Annotated[
     str | None,
     typer.Option(
         "--split",
-        help="Parts of epsilon by purpose, such as shape=0.3,count=0.7; 'pointveil methods' shows each method's.",
+        help="Parts of epsilon by purpose, such as shape=0.3,count=0.7 for agrid-uni; see 'pointveil methods'.",
     ),
 ]
 LedgerFile = Annotated[

@@ -95,5 +95,11 @@ def synthesize(
             "Warning: hardly any point is on the land of this world. Are --columns, --crs and --person right?",
             quiet=quiet,
         )
+    if all(question.purpose in ("total", "count") for question in statement.questions) and asked.method == "veil":
+        tell(
+            "Note: few people for this epsilon, so the map is coarse; a larger epsilon or a smaller --max-points "
+            "would show more.",
+            quiet=quiet,
+        )
     tell(f"Wrote {len(synthetic):,} synthetic points to {output}, and the statement beside it.", quiet=quiet)
     tell(str(statement), quiet=quiet)

@@ -48,7 +48,7 @@ def find_column(names: Sequence[str], wanted: str, source: str) -> int:
         raise InputError(f"{source} has {count} columns called {wanted!r}; give each its own name.")
     raise InputError(
         f"{source} has no column {wanted!r}; {listed(names)} "
-        "Say which hold the coordinates with --columns LON,LAT (columns=('LON', 'LAT') in Python).",
+        "See --columns LON,LAT, or --person COLUMN (columns=('LON', 'LAT') and person='COLUMN' in Python).",
     )
 
 
