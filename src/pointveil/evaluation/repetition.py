@@ -22,7 +22,7 @@ def repeat_release(synthetic: XY, world: World, statement: Statement) -> XY | No
     """Return the points of a second release that takes the first for real, with the same method and noise.
 
     Nothing private is asked: the first release is public, and the noise of the second protects nobody. None if this
-    version does not know the method.
+    version does not know the method, or cannot do what the statement says.
     """
     method = _method(statement)
     if method is None:
@@ -31,7 +31,10 @@ def repeat_release(synthetic: XY, world: World, statement: Statement) -> XY | No
     table = pa.table({"x": x, "y": y})
     epsilon = Fraction(statement.guarantee.epsilon) / statement.guarantee.points_per_unit
     vault = Vault.rehearse(table, world, epsilon=epsilon, seed=SEED, columns=("x", "y"), crs=world.projection.crs)
-    again = synthesize(vault, method, seed=SEED)
+    try:
+        again = synthesize(vault, method, seed=SEED)
+    except (InputError, ValueError):  # a statement may name any parameters
+        return None
     return world.projection.to_metres(again.coordinates)
 
 

@@ -83,7 +83,9 @@ class Raster:
         return np.where((cell < 0) | (found == MASKED), -1, found)
 
     def _pixel(self, metres: Floats, scale: float) -> Ints:
-        return np.clip(np.floor(metres * scale), 0, self.per_side - 1).astype(np.int64)
+        with np.errstate(invalid="ignore"):
+            place = np.nan_to_num(np.clip(np.floor(metres * scale), 0, self.per_side - 1))
+        return np.asarray(place, dtype=np.int64)
 
     def pick(self, entry: Ints, rng: np.random.Generator) -> Floats:
         """Return an even random place in each entry: one of its sites, or anywhere in one of its pixels."""
