@@ -23,8 +23,8 @@ CAUTIONS = (4.0, 1.5)
 """Standard errors taken off each rule's success before the best is chosen, among thousands: once for rules that are
 often right, once for rules that apply seldom."""
 STRICT = 0.999
-ALL_THAT_TOUCH = "likelihood ratio of all cells that touch"
-"""The feature that needs no choice: above zero means "present", below zero "absent"."""
+ALL_THAT_TOUCH, ALL_THAT_MOVE = "likelihood ratio of all cells that touch", "cells that move"
+"""Features that need no choice: above zero means "present", below zero "absent"."""
 MOST_MOVING, LEAST_MOVE = 8, 3.5
 """Cells that are taken to move with a unit: at most so many, each by at least so many standard errors."""
 
@@ -152,19 +152,20 @@ def examine(trials: Trials) -> Evidence:
     half = trials.part(CHOOSE, 1)
     rules = [(choose(trials.part(0, CHOOSE), caution), half) for caution in CAUTIONS]
     if len(trials) >= LEAST_FOR_MIXTURE:
-        learned = learn(trials.part(0, FIT), trials)
+        learned = Mixture.fit(trials.part(0, FIT)).of(trials)
         rules.append((choose(learned.part(FIT, CHOOSE), CAUTIONS[0]), learned.part(CHOOSE, 1)))
+        moving = learn_moving(trials.part(0, CHOOSE), trials)
+        rules.append((known_beforehand(moving, ALL_THAT_MOVE), moving.part(CHOOSE, 1)))
     if ALL_THAT_TOUCH in trials.names:
-        rules.append((known_beforehand(trials), trials))
+        rules.append((known_beforehand(trials, ALL_THAT_TOUCH), trials))
     tests = [_test(rule, seen, len(trials), len(rules)) for rule, seen in rules]
     return max(tests, key=lambda evidence: evidence.bound(STRICT))
 
 
-def known_beforehand(trials: Trials) -> Rule:
-    """Return the rule that an attacker who trusts the stated noise would use."""
-    least = math.ulp(1.0)
-    feature = trials.names.index(ALL_THAT_TOUCH)
-    return Rule(feature, f"{ALL_THAT_TOUCH} > 0, else < 0", least, math.inf, -math.inf, -least)
+def known_beforehand(trials: Trials, name: str) -> Rule:
+    """Return the rule for a feature whose sign says it all, so that no choice is needed."""
+    least = 1e-9  # so that zero, give or take a rounding, means nothing
+    return Rule(trials.names.index(name), f"{name} > 0, else < 0", least, math.inf, -math.inf, -least)
 
 
 def _test(rule: Rule, test: Trials, trials: int, tested: int) -> Evidence:
@@ -174,16 +175,16 @@ def _test(rule: Rule, test: Trials, trials: int, tested: int) -> Evidence:
     return Evidence(right, int(present.sum() + absent.sum()), trials, rule.name, tested)
 
 
-def learn(lesson: Trials, trials: Trials) -> Trials:
-    """Return trials with what was learned from the lesson as their features."""
-    mixture = Mixture.fit(lesson).of(trials)
-    moving = [moving_cells(lesson.present, *pair) for pair in zip(lesson.answers, trials.answers, strict=True)]
-    names = tuple(f"cells of answer {number} that move" for number in range(len(moving)))
-    return Trials(trials.present, np.column_stack([mixture.seen, *moving]), (*mixture.names, *names))
+def learn_moving(lesson: Trials, trials: Trials) -> Trials:
+    """Return trials with one feature: how many more cells that moved in the lesson say "present" than "absent"."""
+    score = np.zeros(len(trials))
+    for learned, answers in zip(lesson.answers, trials.answers, strict=True):
+        score = score + moving_cells(lesson.present, learned, answers)
+    return Trials(trials.present, score[:, None], (ALL_THAT_MOVE,))
 
 
 def moving_cells(present: Bools, lesson: Floats, answers: Floats) -> Floats:
-    """Return how far the cells lie on the side of "present" that were seen to move with the unit, wherever they are."""
+    """Return how many more of the cells that were seen to move with the unit say "present" than "absent"."""
     if present.all() or not present.any():
         return np.zeros(len(answers))
     shown, hidden = lesson[present], lesson[~present]
@@ -192,8 +193,8 @@ def moving_cells(present: Bools, lesson: Floats, answers: Floats) -> Floats:
     moved = np.argsort(-np.abs(apart / error))[:MOST_MOVING]
     moved = moved[np.abs(apart / error)[moved] > LEAST_MOVE]
     middle = (shown.mean(axis=0) + hidden.mean(axis=0)) / 2
-    steps = np.clip((answers[:, moved] - middle[moved]) / np.maximum(np.abs(apart[moved]), 1e-9), -0.5, 0.5)
-    return np.asarray((steps * np.sign(apart[moved])).sum(axis=1))
+    sides = np.sign(answers[:, moved] - middle[moved]) * np.sign(apart[moved])
+    return np.asarray(sides.sum(axis=1))
 
 
 @dataclass(frozen=True)

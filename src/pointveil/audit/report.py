@@ -69,9 +69,10 @@ def draw_picture(path: Path, rows: Mapping[str, Sequence[Row]]) -> None:
     figure = Figure(figsize=(8, 1 + 0.28 * len(every)), layout="constrained")
     axes = figure.subplots()
     colours = ["#b2182b" if row.flagged else "#2166ac" for row in every]
-    axes.barh(range(len(every)), [row.bound for row in every], color=colours)
+    axes.barh(range(len(every)), [row.bound / row.claim for row in every], color=colours)
     axes.set_yticks(range(len(every)), [row.subject for row in every])
+    axes.margins(y=0.01)
     axes.invert_yaxis()
     axes.axvline(1.0, color="black", linewidth=1)
-    axes.set_xlabel("largest ε that was refuted, 95 % (line: ε that is claimed; red: claim refuted)")
+    axes.set_xlabel("largest ε that was refuted (95 %), for each unit of ε claimed; red: claim refuted")
     figure.savefig(path, dpi=120)
