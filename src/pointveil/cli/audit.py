@@ -23,7 +23,10 @@ def audit(
         list[str] | None, typer.Option("--method", "-m", help="What to audit; all unless said. May be repeated.")
     ] = None,
     runs: Annotated[
-        int | None, typer.Option("--runs", help="Releases for each pair of neighbours (28 unless said; from 120 on, larger cities).")
+        int | None,
+        typer.Option(
+            "--runs", help="Releases for each pair of neighbours (28 unless said; from 120 on, larger cities)."
+        ),
     ] = None,
     mutants: Annotated[
         bool, typer.Option("--mutants", help="Audit methods that are wrong on purpose, too: all must be caught.")
