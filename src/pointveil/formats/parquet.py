@@ -53,9 +53,11 @@ class ParquetPoints:
 def opened(path: Path) -> Any:
     """Open a Parquet file so that memory stays small."""
     try:
-        return pq.ParquetFile(path, pre_buffer=False, buffer_size=READ_BUFFER)
-    except (pa.ArrowException, OSError):
+        file = pq.ParquetFile(path, pre_buffer=False, buffer_size=READ_BUFFER)
+        _ = file.schema_arrow.names  # names that are no text show here only
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise InputError(f"{path.name} is not a whole Parquet file; it may be cut off or of another format.") from None
+    return file
 
 
 def read(path: Path, request: Request) -> ParquetPoints:
