@@ -234,11 +234,12 @@ def explain(statement: Statement) -> str:
     """Return what the promise means for one person, in several sentences for people who never heard of epsilon."""
     epsilon = float(Fraction(statement.guarantee.epsilon))
     unit = statement.guarantee.unit
+    what = "point" if unit == ONE_POINT else "person"
     lines = [
         statement.in_plain_words,
         "",
         f"Protected is: {unit}.",
-        f"Suppose somebody suspects that {unit} is in the data, and thinks the chances are",
+        f"Suppose somebody suspects that a certain {what} is in the data, and thinks the chances are",
         *(
             f"  {before:>4.0%}: after studying this release for ever, at most {raised(before, epsilon):.1%}, "
             f"and at least {raised(before, -epsilon):.1%}."
@@ -249,7 +250,7 @@ def explain(statement: Statement) -> str:
     if statement.guarantee.unit == ONE_POINT:
         lines.append(
             "It holds for each point by itself. Somebody with ten points in the data is protected less: "
-            f"then 50% may become {raised(0.5, 10 * epsilon):.1%}. Give a person column to protect people."
+            f"then 50% may become {raised(0.5, 10 * epsilon):.1%}. A release made with a person column protects people."
         )
     lines += ["", "Not promised:", *(f"  - {limit}" for limit in statement.not_promised)]
     if statement.rehearsal:
