@@ -230,3 +230,33 @@ def test_the_demo_runs(run: Run, tmp_path: Path) -> None:
     results = json.loads(out)["results"]
     assert {result["method"] for result in results} == set(pointveil.METHODS)
     assert (tmp_path / "demo" / "real-beside-synthetic.png").stat().st_size > 50_000
+
+
+def test_few_people_for_the_epsilon_are_told_of_a_coarse_map(
+    run: Run, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
+    notes = []
+    for epsilon in ("1/100", "2"):
+        code, out, err = run(
+            "synthesize", people_file, tmp_path / "out.parquet", "--world", world_file, "--epsilon", epsilon
+        )
+        assert code == 0, err
+        notes.append("the map is coarse" in out + err)
+
+    assert notes == [True, False]
+
+
+def test_what_verify_leaves_open_is_marked(run: Run, people_file: Path, world_file: Path, tmp_path: Path) -> None:
+    release = tmp_path / "out.parquet"
+    run("synthesize", people_file, release, "--world", world_file, "--epsilon", "1", "--method", "ugrid-uni")
+    Path(f"{release}.statement.json").unlink()
+
+    code, out, err = run("verify", release)
+
+    assert code == 0, err
+    assert [
+        line.split()[0] for line in (out + err).splitlines() if "not every byte" in line or "not signed" in line
+    ] == [
+        "!",
+        "!",
+    ]

@@ -95,7 +95,8 @@ def synthesize(
             "Warning: hardly any point is on the land of this world. Are --columns, --crs and --person right?",
             quiet=quiet,
         )
-    if all(question.purpose in ("total", "count") for question in statement.questions) and asked.method == "veil":
+    asked_for = {question.purpose for question in statement.questions}
+    if "shape" in answered.survey.method.purposes and "shape" not in asked_for:
         tell(
             "Note: few people for this epsilon, so the map is coarse; a larger epsilon or a smaller --max-points "
             "would show more.",
