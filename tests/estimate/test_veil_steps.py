@@ -5,13 +5,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from pointveil.estimate import context
 from pointveil.estimate.context import neighbour_ratios, own_weight, regress
 from pointveil.estimate.denoising import denoise
 from pointveil.estimate.posterior import Estimates, posterior
 from pointveil.estimate.road_law import Pieces, fit_factors, grouped, learn_road_law, shrink
 from pointveil.estimate.totals import at_most_the_total, fuse_blocks, match_totals
 from pointveil.geography import Leaves, World, leaves_from_levels, raster_of
-from pointveil.partition.veil import scaled_to, shared_rounding, significant
+from pointveil.partition import veil
+from pointveil.partition.veil import cell_weights, scaled_to, shared_rounding, significant, smooth_rate
 from pointveil.vault import NoisyCounts
 
 
@@ -66,6 +68,37 @@ def test_a_leafs_own_count_does_not_enter_its_neighbourhood(blocks: Leaves) -> N
 
     assert ratios[1000] == pytest.approx(0, abs=0.01 * 500 / len(blocks) * 50)
     assert ratios.max() > 1
+
+
+def test_neighbourhoods_are_the_same_tile_by_tile(blocks: Leaves, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    noisy, prior = rng.normal(3, 2, len(blocks)), rng.gamma(2, size=len(blocks))
+
+    whole = neighbour_ratios(noisy, prior, blocks)
+    monkeypatch.setattr(context, "TILE", 16)
+    tiled = neighbour_ratios(noisy, prior, blocks)
+
+    assert tiled == pytest.approx(whole, rel=1e-9)
+
+
+def test_densities_are_the_same_strip_by_strip(blocks: Leaves, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    people, weight = rng.gamma(2, size=len(blocks)), rng.gamma(2, size=len(blocks))
+
+    whole = smooth_rate(blocks, people, weight, 1.0)
+    monkeypatch.setattr(veil, "STRIP", 7)
+    strips = smooth_rate(blocks, people, weight, 1.0)
+
+    assert strips == pytest.approx(whole, rel=1e-9)
+
+
+def test_cells_are_weighed_some_entries_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    raster = raster_of(world, 16.0, 8)
+    factor = np.random.default_rng(1).random(raster.bins)
+    expected = np.bincount(raster.entry_cell, raster.entry_area * factor[raster.entry_bin])
+    monkeypatch.setattr(veil, "BLOCK", 7)
+
+    assert cell_weights(raster, factor) == pytest.approx(expected)
 
 
 def test_the_middle_weight_of_a_wide_filter_is_that_of_the_normal_law() -> None:

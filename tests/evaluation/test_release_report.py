@@ -15,6 +15,7 @@ from pointveil.errors import InputError
 from pointveil.evaluation.cell_error import shifted_cell_error
 from pointveil.evaluation.inputs import read_both
 from pointveil.evaluation.release_report import release_page, write_release_report
+from pointveil.evaluation.repetition import repeat_release
 from pointveil.geography import World
 from pointveil.synthesis import synthesize
 from pointveil.synthetic import SyntheticPoints
@@ -100,6 +101,23 @@ def test_the_prediction_is_near_what_is_measured(method: str, epsilon: str) -> N
     for cell, guess in zip(predicted["at"], predicted["values"], strict=True):
         measured = shifted_cell_error(real[world.on_land(real)], xy, world, cell=cell)
         assert 1 / 1.7 < guess / measured < 1.7
+
+
+def test_a_method_that_cannot_be_repeated_is_guessed() -> None:
+    """A statement may name parameters that nothing can be made with, or a method of another version."""
+    world = city()
+    lon, lat = world.projection.from_metres(people(world)[:5000]).T
+    synthetic = synthesize(Vault.rehearse(_table(lon, lat), world, epsilon=1, seed=3), "veil", seed=3)
+    xy, used = world.projection.to_metres(synthetic.coordinates), synthetic.statement.method
+    assert used is not None
+    assert repeat_release(xy, world, synthetic.statement) is not None
+
+    for changes in ({"blur": float("nan")}, {"type": "Unknown"}):
+        parameters = {**used.parameters, "partitioner": {**used.parameters["partitioner"], **changes}}
+        changed = used.model_copy(update={"parameters": parameters})
+        statement = synthetic.statement.model_copy(update={"method": changed})
+        assert repeat_release(xy, world, statement) is None
+        assert data_of(release_page(xy, world, statement))["predicted"]["values"][0] > 0
 
 
 def _table(lon: Any, lat: Any) -> Any:

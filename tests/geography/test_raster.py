@@ -46,6 +46,14 @@ def test_the_areas_of_all_places_add_up_to_the_land(world: World) -> None:
     assert area == pytest.approx(world.land_area, rel=0.01)
 
 
+def test_even_no_place_at_all_has_a_bin(world: World) -> None:
+    raster = raster_of(world, 16.0, 8)
+
+    bins = raster.bin_of(np.array([[np.nan, 5.0], [np.inf, -np.inf], [1e300, 5.0]]))
+
+    assert ((bins >= -1) & (bins < raster.bins)).all()
+
+
 def test_places_are_picked_in_their_cell_and_bin(world: World) -> None:
     raster = raster_of(world, 16.0, 8)
     entry = np.random.default_rng(1).integers(len(raster.entry_cell), size=3000)
