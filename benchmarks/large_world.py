@@ -16,9 +16,10 @@ import pyarrow as pa
 import shapely
 from numpy.typing import NDArray
 
-from pointveil.geography import Network, World
+from pointveil.network import Network
 from pointveil.synthesis import draw, survey
 from pointveil.vault import Vault
+from pointveil.world import World
 
 BEIJING = (116.330, 39.862, 116.450, 39.954)
 SIDE = 100_000.0

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from pointveil.demo import city, people
-from pointveil.geography import World
 from pointveil.methods import METHODS
 from pointveil.synthesis import draw, survey
 from pointveil.vault import Vault
+from pointveil.world import World
 
 BEIJING = (116.330, 39.862, 116.450, 39.954)
 BINS, WITHIN = 126, 20

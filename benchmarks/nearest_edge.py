@@ -20,8 +20,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import shapely
 
-from pointveil.geography import Network, World
-from pointveil.geography.projection import Floats
+from pointveil.network import Network
+from pointveil.world import World
+from pointveil.world.projection import Floats
 
 CITIES = {
     "beijing": (116.330, 39.862, 116.450, 39.954),

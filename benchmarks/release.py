@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pointveil.geography import World
+from pointveil.world import World
 
 BOUNDS = (116.330, 39.862, 116.450, 39.954)
 COPY = "import sys, pyarrow.parquet as pq; pq.write_table(pq.read_table(sys.argv[1]), sys.argv[2])"

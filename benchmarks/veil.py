@@ -10,9 +10,9 @@ from pathlib import Path
 
 import shapely
 
-from pointveil.geography import World
 from pointveil.synthesis import draw, survey
 from pointveil.vault import Vault
+from pointveil.world import World
 
 BOUNDS = {
     "beijing": (116.330, 39.862, 116.450, 39.954),

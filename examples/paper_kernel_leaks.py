@@ -12,11 +12,11 @@ import time
 
 import numpy as np
 
-from pointveil.audit.city import City
-from pointveil.audit.evidence import Trials, examine
-from pointveil.audit.mutants import MUTANTS
-from pointveil.audit.subjects import Subject, method_subject
-from pointveil.audit.trials import canary_trials
+from pointveil.lab.audit.city import City
+from pointveil.lab.audit.evidence import Trials, examine
+from pointveil.lab.audit.mutants import MUTANTS
+from pointveil.lab.audit.subjects import Subject, method_subject
+from pointveil.lab.audit.trials import canary_trials
 from pointveil.methods import METHODS
 
 BLOCKS, RELEASES = 400, 8

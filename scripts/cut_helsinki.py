@@ -24,8 +24,8 @@ import shapely
 from shapely.geometry import LineString, MultiPolygon, Point, Polygon, box
 from shapely.geometry.base import BaseGeometry
 
-from pointveil.geography import World, osm
-from pointveil.geography.coast import enclose_sea
+from pointveil.world import World, osm
+from pointveil.world.coast import enclose_sea
 
 # A little inside the extract, so that every shore crosses the edge of the box: beyond it, nothing is known.
 BOX = (24.93543, 60.1642, 24.95325, 60.1785)

@@ -15,12 +15,12 @@ import pyarrow as pa
 from PIL import Image
 
 from pointveil.demo import city, draw_comparison
-from pointveil.experiments import Plan, runs_of, work_through
-from pointveil.experiments.cities import find_data, load_city
-from pointveil.experiments.figures import draw_all
-from pointveil.experiments.page import fill
-from pointveil.experiments.runs import make_points
-from pointveil.experiments.tables import Results, gather, write_table
+from pointveil.lab.experiments import Plan, runs_of, work_through
+from pointveil.lab.experiments.cities import find_data, load_city
+from pointveil.lab.experiments.figures import draw_all
+from pointveil.lab.experiments.page import fill
+from pointveil.lab.experiments.runs import make_points
+from pointveil.lab.experiments.tables import Results, gather, write_table
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from pointveil.vault import statement_schema
+from pointveil.statement import statement_schema
 
 PATH = Path(__file__).parent.parent / "docs" / "statement.schema.json"
 

@@ -24,12 +24,12 @@ from pointveil.estimate.totals import match_totals
 from pointveil.evaluation.cell_error import shifted_cell_error
 from pointveil.evaluation.edge_distance import mean_edge_distance_difference
 from pointveil.evaluation.range_queries import range_query_error
-from pointveil.geography import World
 from pointveil.methods import METHODS, Method
 from pointveil.partition import veil
 from pointveil.placement import Density
 from pointveil.synthesis import synthesize
 from pointveil.vault import NoisyCounts, Vault
+from pointveil.world import World
 
 BOUNDS = {
     "beijing": (116.330, 39.862, 116.450, 39.954),

@@ -10,7 +10,7 @@ import pytest
 import shapely
 from numpy.typing import NDArray
 
-from pointveil.geography import World
+from pointveil.world import World
 
 BOUNDS = (10.0, 50.0, 10.02, 50.012)
 RIVER = shapely.box(10.009, 49.99, 10.011, 50.02)

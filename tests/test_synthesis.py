@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 import pointveil as pv
 from pointveil.errors import BudgetError, InputError
-from pointveil.geography import World
 from pointveil.surveys import Survey
 from pointveil.synthesis import draw, survey, synthesize, to_lattice
 from pointveil.testing import ScriptedVault
 from pointveil.vault import Vault
+from pointveil.world import World
 
 RIVER = shapely.box(10.009, 49.99, 10.011, 50.02)
 

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from pointveil.errors import InputError, VerificationError
-from pointveil.geography import World
+from pointveil.statement import parse_statement
 from pointveil.synthesis import synthesize
 from pointveil.synthetic import statement_path
-from pointveil.vault import Vault, parse_statement
+from pointveil.vault import Vault
 from pointveil.verification import verify
+from pointveil.world import World
 
 SUFFIXES = [".csv", ".parquet", ".geoparquet", ".geojson", ".gpkg", ".shp", ".fgb"]
 

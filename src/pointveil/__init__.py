@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from pointveil.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from pointveil.geography import World as World
+    from pointveil.ledger import Ledger as Ledger
     from pointveil.methods import METHODS as METHODS
     from pointveil.methods import Method as Method
     from pointveil.partition import AdaptiveGrid as AdaptiveGrid
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from pointveil.placement import KernelDensity as KernelDensity
     from pointveil.placement import Uniform as Uniform
     from pointveil.placement import WeightedUniform as WeightedUniform
+    from pointveil.statement import Statement as Statement
     from pointveil.surveys import Survey as Survey
     from pointveil.synthesis import draw as draw
     from pointveil.synthesis import survey as survey
     from pointveil.synthesis import synthesize as synthesize
     from pointveil.synthetic import SyntheticPoints as SyntheticPoints
-    from pointveil.vault import Ledger as Ledger
-    from pointveil.vault import Statement as Statement
     from pointveil.vault import Vault as Vault
     from pointveil.verification import verify as verify
+    from pointveil.world import World as World
 
 _HOMES = {
-    "World": "geography",
+    "World": "world",
     "METHODS": "methods",
     "Method": "methods",
     "AdaptiveGrid": "partition",
@@ -45,8 +45,8 @@ _HOMES = {
     "survey": "synthesis",
     "synthesize": "synthesis",
     "SyntheticPoints": "synthetic",
-    "Ledger": "vault",
-    "Statement": "vault",
+    "Ledger": "ledger",
+    "Statement": "statement",
     "Vault": "vault",
     "verify": "verification",
 }

@@ -18,21 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
+from pointveil.files.whole import write_whole
 from pointveil.formats import Layout
-from pointveil.formats.files import write_whole
-from pointveil.geography import World
 from pointveil.methods import Method
 from pointveil.partition import Divided
-from pointveil.vault import (
-    Cells,
-    NoisyCounts,
-    NoisyPoints,
-    Respondent,
-    Share,
-    Sites,
-    Statement,
-    parse_statement,
-)
+from pointveil.statement import Statement, parse_statement
+from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites
+from pointveil.world import World
 
 VERSION = 1
 Answer = NoisyCounts | NoisyPoints

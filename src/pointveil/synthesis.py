@@ -10,11 +10,12 @@ import pyproj
 from numpy.typing import NDArray
 
 from pointveil.errors import BudgetError, InputError
-from pointveil.geography import World
 from pointveil.methods import DEFAULT_METHOD, Method, find_method
+from pointveil.statement import MethodUsed, Statement
 from pointveil.surveys import Recorder, Survey
 from pointveil.synthetic import SyntheticPoints, snap, steps_per_unit
-from pointveil.vault import MethodUsed, Statement, Vault
+from pointveil.vault import Vault
+from pointveil.world import World
 
 MOST_POINTS = 2**31 - 2
 BLOCK = 2**16  # points at a time: the work stays in the processor's cache

@@ -13,9 +13,9 @@ import pyproj
 from numpy.typing import NDArray
 
 from pointveil.errors import missing_extra
+from pointveil.files.whole import write_whole
 from pointveil.formats import Layout, format_of, output_layout, write_points
-from pointveil.formats.files import write_whole
-from pointveil.vault import Output, OutputFile, SigningKey, Statement
+from pointveil.statement import Output, OutputFile, SigningKey, Statement
 
 if TYPE_CHECKING:
     import geopandas

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.formats import Layout
-from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Share, Sites, Statement
+from pointveil.statement import Statement
+from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Share, Sites
 
 if TYPE_CHECKING:
-    from pointveil.geography import World
+    from pointveil.world import World
 
 
 @dataclass

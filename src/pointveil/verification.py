@@ -8,8 +8,9 @@ from pathlib import Path
 
 from pointveil.errors import InputError, MissingExtraError, VerificationError
 from pointveil.formats import open_points, read_statement
+from pointveil.ledger import Ledger
+from pointveil.statement import Statement, parse_statement, read_public_key
 from pointveil.synthetic import describe_file, points_digest, statement_path
-from pointveil.vault import Ledger, Statement, parse_statement, read_public_key
 
 
 @dataclass(frozen=True)

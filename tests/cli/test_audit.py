@@ -69,8 +69,8 @@ def test_an_audit_of_nothing_is_refused(wrong: tuple[str, str]) -> None:
 def test_a_refuted_promise_ends_with_an_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from pointveil.audit.mutants import MUTANTS
-    from pointveil.audit.questions import QUESTIONS
+    from pointveil.lab.audit.mutants import MUTANTS
+    from pointveil.lab.audit.questions import QUESTIONS
 
     monkeypatch.setitem(QUESTIONS, "vault.count", MUTANTS["noise of half the size"])
 

@@ -15,7 +15,7 @@ import shapely
 from numpy.typing import NDArray
 
 from pointveil.cli import main
-from pointveil.geography import World
+from pointveil.world import World
 
 WEST, SOUTH, EAST, NORTH = BOUNDS = (10.0, 50.0, 10.02, 50.012)
 IN_FEET = "EPSG:2263"

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from pointveil.cli import app
 from pointveil.errors import InputError
-from pointveil.geography import World
+from pointveil.world import World
 
 BOUNDS = "10.0,50.0,10.02,50.012"
 

@@ -10,7 +10,6 @@ import pytest
 import shapely
 from numpy.typing import NDArray
 
-from pointveil.geography import World
 from pointveil.methods import METHODS, Method
 from pointveil.partition import adaptive_grid
 from pointveil.placement import kernel_density
@@ -19,6 +18,7 @@ from pointveil.synthesis import draw, survey, synthesize
 from pointveil.synthetic import SyntheticPoints
 from pointveil.testing import ScriptedVault
 from pointveil.vault import Cells, Share, Vault
+from pointveil.world import World
 
 BOUNDS = (10.0, 50.0, 10.02, 50.012)
 ISLET = shapely.box(10.0121, 50.0047, 10.0141, 50.0059)

@@ -6,7 +6,7 @@ import numpy as np
 import shapely
 
 from pointveil.demo.city import ATTRIBUTION, DATA, city, places
-from pointveil.geography.world import World
+from pointveil.world.world import World
 
 KAISANIEMI_BAY = (24.9450, 60.1773)
 TOOLO_BAY = (24.9357, 60.1783)

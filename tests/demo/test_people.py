@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pointveil.demo.city import city
 from pointveil.demo.people import Lost, look_around, people, write_people
 from pointveil.errors import InputError
-from pointveil.geography.world import World
+from pointveil.world.world import World
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from pointveil.demo.city import ATTRIBUTION, city
 from pointveil.demo.people import people
 from pointveil.demo.pictures import NOTE, draw_comparison
 from pointveil.errors import MissingExtraError
-from pointveil.geography.world import World
+from pointveil.world.world import World
 
 
 def test_a_picture_has_one_panel_for_the_real_points_and_one_for_each_method(tmp_path: Path) -> None:

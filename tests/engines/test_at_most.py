@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pointveil.engines import AtMost
-from pointveil.geography import World
 from pointveil.vault import Everywhere, Vault
+from pointveil.world import World
 
 
 def kept(persons: list[int], limit: int, batch: int) -> np.ndarray:

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import shapely
 
+from pointveil.cells.street_cells import road_cells
+from pointveil.cells.street_offsets import EdgeOffsets
 from pointveil.estimate.offset_laws import FarLaw, OffsetLaws, edge_laws, kind_shares
-from pointveil.geography import World
-from pointveil.geography.road_cells import road_cells
-from pointveil.geography.road_offsets import EdgeOffsets
 from pointveil.vault import NoisyCounts
+from pointveil.world import World
 
 
 def test_offsets_come_from_the_law_of_their_kind() -> None:

@@ -11,10 +11,11 @@ from pointveil.estimate.denoising import denoise
 from pointveil.estimate.posterior import Estimates, posterior
 from pointveil.estimate.road_law import Pieces, fit_factors, grouped, learn_road_law, shrink
 from pointveil.estimate.totals import at_most_the_total, fuse_blocks, match_totals
-from pointveil.geography import Leaves, World, leaves_from_levels, raster_of
+from pointveil.ground import Leaves, leaves_from_levels, raster_of
 from pointveil.partition import veil
 from pointveil.partition.veil import cell_weights, scaled_to, shared_rounding, significant, smooth_rate
 from pointveil.vault import NoisyCounts
+from pointveil.world import World
 
 
 def counts(values: object, epsilon: object = 1) -> NoisyCounts:

@@ -13,7 +13,7 @@ from tests.evaluation.towns import CORNER, crossroads, people, town
 
 from pointveil.errors import InputError
 from pointveil.evaluation import BANNER, MEASURES, evaluate
-from pointveil.geography import World
+from pointveil.world import World
 
 Points = NDArray[np.float64]
 NOBODY = np.zeros((0, 2))

@@ -5,7 +5,7 @@ from tests.evaluation.towns import crossroads, people, town
 
 from pointveil.evaluation import UnmeasuredError
 from pointveil.evaluation.edge_distance import mean_edge_distance_difference, off_road_difference, road_distances
-from pointveil.geography import World
+from pointveil.world import World
 
 STREET = [shapely.LineString([(0, 500), (1000, 500)]), shapely.LineString([(200, 0), (200, 500)])]
 

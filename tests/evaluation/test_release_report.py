@@ -16,10 +16,10 @@ from pointveil.evaluation.cell_error import shifted_cell_error
 from pointveil.evaluation.inputs import read_both
 from pointveil.evaluation.release_report import release_page, write_release_report
 from pointveil.evaluation.repetition import repeat_release
-from pointveil.geography import World
 from pointveil.synthesis import synthesize
 from pointveil.synthetic import SyntheticPoints
 from pointveil.vault import Vault
+from pointveil.world import World
 
 
 def data_of(page: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pointveil.evaluation.inputs import Pair
 from pointveil.evaluation.map_data import encode_map, encode_points
 from pointveil.evaluation.readings import cards, lines
 from pointveil.evaluation.report import glance, report_page, write_report
-from pointveil.geography import World
+from pointveil.world import World
 
 XY = NDArray[np.float64]
 

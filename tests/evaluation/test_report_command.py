@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from pointveil.cli import main
 from pointveil.evaluation import BANNER, MEASURES
-from pointveil.geography import World
 from pointveil.synthesis import synthesize
 from pointveil.vault import Vault
+from pointveil.world import World
 
 Run = Callable[..., tuple[int, str, str]]
 

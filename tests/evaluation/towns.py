@@ -7,7 +7,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from pointveil.geography import World
+from pointveil.world import World
 
 CORNER = (500_000.0, 5_000_000.0)  # somewhere in UTM zone 33, where a unit is a metre
 

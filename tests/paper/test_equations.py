@@ -6,16 +6,18 @@ from math import exp, pi, sqrt
 import numpy as np
 import pytest
 
-from pointveil.as_published import kernel as published_kernel
-from pointveil.as_published import regions as published
-from pointveil.as_published.rows import SPLITS
-from pointveil.geography import Grid, Voronoi, World, clip_to_land, cut_into_fans
+from pointveil.cells import Grid, Voronoi
+from pointveil.ground import clip_to_land, cut_into_fans
+from pointveil.lab.as_published import kernel as published_kernel
+from pointveil.lab.as_published import regions as published
+from pointveil.lab.as_published.rows import SPLITS
 from pointveil.methods import METHODS
 from pointveil.partition.adaptive_grid import coarse_side, fine_sides
 from pointveil.partition.base import grid_side
 from pointveil.placement.weighted_uniform import side_shares
 from pointveil.vault import laplace_variance
 from pointveil.vault.noise import DiscreteLaplace, SeededWords
+from pointveil.world import World
 
 
 def test_equation_1_the_chance_of_an_answer_changes_by_at_most_e_to_the_epsilon() -> None:

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pointveil.geography import World
 from pointveil.methods import METHODS
 from pointveil.partition import AdaptiveGrid, Counted
 from pointveil.partition.adaptive_grid import MOST_PARTS, coarse_side, fine_sides
 from pointveil.testing import ScriptedVault
 from pointveil.vault import Cells, Share
+from pointveil.world import World
 
 BUDGET = METHODS["agrid-uni"].budget(Fraction(1))
 

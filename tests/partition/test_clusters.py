@@ -7,13 +7,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pointveil.cells import Grid, Voronoi
 from pointveil.errors import InputError
-from pointveil.geography import Grid, Voronoi, World, pack
+from pointveil.ground import pack
 from pointveil.methods import METHODS
 from pointveil.partition import Clusters, Counted
 from pointveil.partition.clusters import distinct, move_centres
 from pointveil.testing import ScriptedVault
 from pointveil.vault import Cells, Share
+from pointveil.world import World
 
 BUDGET = METHODS["clust-uni"].budget(Fraction(1))
 

@@ -8,16 +8,17 @@ import pytest
 import shapely
 from numpy.typing import NDArray
 
+from pointveil.cells.nested_grid import NestedGrid
+from pointveil.cells.street_cells import RoadBins, road_cells
+from pointveil.cells.street_offsets import EdgeOffsets, KindOffsets
 from pointveil.errors import InputError
-from pointveil.geography import Network, World
-from pointveil.geography.nested_grid import NestedGrid
-from pointveil.geography.road_cells import RoadBins, road_cells
-from pointveil.geography.road_offsets import EdgeOffsets, KindOffsets
+from pointveil.network import Network
 from pointveil.partition import RoadSegments
 from pointveil.partition.road_segments import believe, threshold
 from pointveil.synthesis import survey
 from pointveil.testing import ScriptedVault
 from pointveil.vault import Cells, NoisyCounts, Share
+from pointveil.world import World
 
 METRES = "EPSG:32633"
 COUNT = {"count": Share("count", Fraction(1, 2))}
@@ -73,7 +74,7 @@ def test_far_cells_in_water_or_within_reach_are_closed(town: World) -> None:
 def test_bridges_over_water_alone_can_have_nobody() -> None:
     import pyarrow as pa
 
-    from pointveil.geography import Layer
+    from pointveil.world import Layer
 
     lines = np.array([shapely.from_wkt(f"LINESTRING(0 {y}, 1000 {y})") for y in (100, 300)])
     long_bridge = shapely.from_wkt("LINESTRING(910 500, 990 500)")
@@ -117,7 +118,7 @@ def test_offsets_are_counted_by_class_and_far_points_by_themselves(town: World) 
 def test_rare_classes_of_road_are_one_kind() -> None:
     import pyarrow as pa
 
-    from pointveil.geography import Layer
+    from pointveil.world import Layer
 
     lengths = {"primary": 400, "service": 20, "residential": 900, "trunk": 30}
     lines = [shapely.LineString([(0, 100 * row), (length, 100 * row)]) for row, length in enumerate(lengths.values())]

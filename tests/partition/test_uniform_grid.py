@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pointveil.geography import World
 from pointveil.methods import METHODS
 from pointveil.partition import UniformGrid
 from pointveil.partition.base import MOST_SIDE, grid_side
 from pointveil.testing import ScriptedVault
 from pointveil.vault import Cells, Share
+from pointveil.world import World
 
 BUDGET = METHODS["ugrid-uni"].budget(Fraction(1))
 

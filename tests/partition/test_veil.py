@@ -8,13 +8,13 @@ import pytest
 
 from pointveil.errors import InputError
 from pointveil.evaluation.cell_error import shifted_cell_error
-from pointveil.geography import World
 from pointveil.methods import METHODS, Method
 from pointveil.partition import UniformGrid, Veil
 from pointveil.placement import Density, Uniform
 from pointveil.synthesis import draw, survey, synthesize
 from pointveil.testing import ScriptedVault
 from pointveil.vault import Cells, Share, Vault
+from pointveil.world import World
 
 
 def crowd(world: World, count: int, seed: int) -> pa.Table:
@@ -81,7 +81,7 @@ def test_it_is_never_worse_than_the_simplest_method(count: int, epsilon: object,
 
 
 def test_points_follow_the_roads(world: World) -> None:
-    from pointveil.geography import Network
+    from pointveil.network import Network
 
     vault = Vault.rehearse(crowd(world, 20_000, 1), world, epsilon=1, seed=1)
     real = Network.of(world).distances(vault.exact_points())

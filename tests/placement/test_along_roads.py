@@ -10,13 +10,13 @@ import pytest
 import shapely
 from numpy.typing import NDArray
 
-from pointveil.as_published import rehearse
+from pointveil.cells.street_offsets import offset_borders
 from pointveil.errors import InputError
 from pointveil.estimate.offset_laws import OffsetLaws
 from pointveil.evaluation.cell_error import shifted_cell_error
-from pointveil.geography import Network, World
-from pointveil.geography.road_offsets import offset_borders
+from pointveil.lab.as_published import rehearse
 from pointveil.methods import METHODS, Method
+from pointveil.network import Network
 from pointveil.partition import RoadCounts, RoadSegments
 from pointveil.placement import AlongRoads, along_roads
 from pointveil.placement.along_roads import far_total
@@ -24,6 +24,7 @@ from pointveil.surveys import Survey
 from pointveil.synthesis import draw, survey, synthesize
 from pointveil.testing import ScriptedVault
 from pointveil.vault import Cells, NoisyCounts, Share, Vault
+from pointveil.world import World
 
 METRES = "EPSG:32633"
 CITIES = {

@@ -5,9 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pointveil.geography import World, raster_of
+from pointveil.ground import raster_of
 from pointveil.partition import PlaceMasses
 from pointveil.placement import Density
+from pointveil.world import World
 
 
 @pytest.fixture

@@ -7,13 +7,15 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
+from pointveil.cells import Grid
 from pointveil.errors import InputError
-from pointveil.geography import Grid, World, clip_to_land
+from pointveil.ground import clip_to_land
 from pointveil.partition import Counted
 from pointveil.placement import KernelDensity
 from pointveil.placement.kernel_density import choose_points
 from pointveil.testing import ScriptedVault
 from pointveil.vault import Share, Vault
+from pointveil.world import World
 
 BUDGET = {"place": Share("place", Fraction(1))}
 

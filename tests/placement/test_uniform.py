@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from pointveil.geography import Grid, World, clip_to_land
+from pointveil.cells import Grid
+from pointveil.ground import clip_to_land
 from pointveil.partition import Counted
 from pointveil.placement import Uniform
+from pointveil.world import World
 
 
 def test_points_are_spread_evenly_over_land_and_never_in_water(world: World) -> None:

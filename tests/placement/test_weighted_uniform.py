@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pointveil.cells import Grid, NestedGrid, Voronoi
 from pointveil.errors import InputError
-from pointveil.geography import Grid, NestedGrid, Regions, Voronoi, World, clip_to_land, pack
+from pointveil.ground import Regions, clip_to_land, pack
 from pointveil.partition import Counted
 from pointveil.placement import WeightedUniform
 from pointveil.testing import ScriptedVault
+from pointveil.world import World
 
 
 def counted(regions: Regions, world: World, counts: Any) -> Counted:

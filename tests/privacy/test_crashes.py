@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from pointveil.vault import Ledger
+from pointveil.ledger import Ledger
 from pointveil.verification import verify
 
 KILLS = 8

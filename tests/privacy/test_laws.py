@@ -13,10 +13,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from pointveil.geography import World
 from pointveil.methods import METHODS
 from pointveil.synthesis import synthesize
 from pointveil.vault import Share, Vault
+from pointveil.world import World
 
 CELLS = 200_000
 UNLIKELY = 1e-6

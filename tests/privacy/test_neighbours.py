@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pointveil.audit.subjects import shrunk
-from pointveil.geography import World
+from pointveil.lab.audit.subjects import shrunk
 from pointveil.methods import METHODS, Method
 from pointveil.surveys import Survey
 from pointveil.synthesis import draw, survey, synthesize
 from pointveil.vault import Vault
+from pointveil.world import World
 
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from(
     [10.0, 10.001, 10.01, 10.02, 50.0, 50.003, 50.012, -180.0, 180.0, 90.0, 1e308, -0.0, 5e-324, math.nan, math.inf]

@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from pointveil.cli import main
-from pointveil.geography import World
 from pointveil.methods import METHODS
 from pointveil.synthesis import synthesize
 from pointveil.vault import Everywhere, Vault
 from pointveil.verification import verify
+from pointveil.world import World
 
 PEOPLE = 140
 

@@ -11,15 +11,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pointveil.cells import Grid
 from pointveil.engines import AtMost, local
 from pointveil.errors import BudgetError, InputError
-from pointveil.geography import Grid, World
-from pointveil.vault import Everywhere, Ledger, Share, Vault
+from pointveil.ledger import Ledger
+from pointveil.vault import Everywhere, Share, Vault
 from pointveil.vault.account import Account
 from pointveil.vault.kernel import below
 from pointveil.vault.noise import SeededWords, secure_words
 from pointveil.vault.protection import Protection
 from pointveil.vault.vault import make_engine
+from pointveil.world import World
 
 WHOLE = Share("total", Fraction(1))
 

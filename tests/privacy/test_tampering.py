@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from pointveil.cli import main
 from pointveil.errors import InputError, VerificationError
 from pointveil.formats import open_points
-from pointveil.geography import World
+from pointveil.statement import SigningKey, parse_statement
 from pointveil.synthesis import synthesize
 from pointveil.synthetic import statement_path
-from pointveil.vault import SigningKey, Vault, parse_statement
+from pointveil.vault import Vault
 from pointveil.verification import verify
+from pointveil.world import World
 
 pytest.importorskip("cryptography", reason="signing needs the extra 'sign'")
 MOST_PLACES = 1500

@@ -14,9 +14,11 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
+from pointveil.cells import Grid
 from pointveil.errors import BudgetError, InputError
-from pointveil.geography import Grid, World
-from pointveil.vault import Everywhere, Ledger, Share, Vault
+from pointveil.ledger import Ledger
+from pointveil.vault import Everywhere, Share, Vault
+from pointveil.world import World
 
 Coordinates = NDArray[np.float64]
 WHOLE = Share("total", Fraction(1))

@@ -9,8 +9,8 @@ from pointveil.cli.common import Json, Quiet, print_json, stage, tell
 from pointveil.errors import InputError, VerificationError
 
 if TYPE_CHECKING:
-    from pointveil.audit import Effort, Subject
-    from pointveil.audit.report import Row
+    from pointveil.lab.audit import Effort, Subject
+    from pointveil.lab.audit.report import Row
 
 
 def add_to(app: typer.Typer) -> None:
@@ -44,9 +44,9 @@ def audit(
 
     pointveil audit --method ugrid-uni --runs 1000
     """
-    from pointveil.audit import FAST, effort_for, subjects
-    from pointveil.audit.mutants import MUTANTS
-    from pointveil.audit.report import draw_picture, to_markdown
+    from pointveil.lab.audit import FAST, effort_for, subjects
+    from pointveil.lab.audit.mutants import MUTANTS
+    from pointveil.lab.audit.report import draw_picture, to_markdown
 
     if runs is not None and runs < 20:
         raise InputError(f"--runs must be at least 20, not {runs}.")
@@ -73,8 +73,8 @@ def _choose(known: "dict[str, Subject]", wanted: list[str] | None) -> "list[Subj
 
 
 def _audit(subject: "Subject", effort: "Effort", *, quiet: bool, until_flagged: bool = False) -> "Row":
-    from pointveil.audit import audit as attack
-    from pointveil.audit.report import summarize
+    from pointveil.lab.audit import audit as attack
+    from pointveil.lab.audit.report import summarize
 
     with stage(f"Attacking {subject.name}", quiet=quiet):
         row = summarize(list(attack(subject, effort, until_flagged=until_flagged)))

@@ -115,14 +115,14 @@ def parse_method(name: str, split: str | None) -> "Method":
 
 def open_world(path: Path) -> Any:
     """Read the public world."""
-    from pointveil.geography import World
+    from pointveil.world import World
 
     return World.read(path)
 
 
 def open_key(path: Path | None) -> Any:
     """Return the key that signs: the one that was named, else the user's own, else none."""
-    from pointveil.vault import SigningKey, default_key_path
+    from pointveil.statement import SigningKey, default_key_path
 
     own = path or default_key_path()
     return SigningKey.read(own) if path is not None or own.is_file() else None

@@ -35,9 +35,9 @@ def experiment(
 
     pointveil experiment experiments/quick.toml results/
     """
-    from pointveil.experiments import Plan, work_through
-    from pointveil.experiments.cities import find_data
-    from pointveil.experiments.tables import gather, write_table
+    from pointveil.lab.experiments import Plan, work_through
+    from pointveil.lab.experiments.cities import find_data
+    from pointveil.lab.experiments.tables import gather, write_table
 
     if workers is not None and workers < 1:
         raise InputError(f"--workers must be at least 1, not {workers}.")
@@ -62,8 +62,8 @@ def experiment(
 
 def _draw(table: object, out: Path, *, quiet: bool) -> None:
     from pointveil.errors import MissingExtraError
-    from pointveil.experiments.figures import draw_all
-    from pointveil.experiments.tables import Results
+    from pointveil.lab.experiments.figures import draw_all
+    from pointveil.lab.experiments.tables import Results
 
     try:
         written = draw_all(Results(table), out / "figures")

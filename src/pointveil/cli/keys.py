@@ -18,7 +18,7 @@ def new(key: KeyFile = None, quiet: Quiet = False, json: Json = False) -> None:
 
     The private key stays on this machine. Give the public one to whoever should be able to check your statements.
     """
-    from pointveil.vault import SigningKey, default_key_path
+    from pointveil.statement import SigningKey, default_key_path
 
     path = key or default_key_path()
     made = SigningKey.new(path)
@@ -34,6 +34,6 @@ def new(key: KeyFile = None, quiet: Quiet = False, json: Json = False) -> None:
 @commands.command()
 def show(key: KeyFile = None) -> None:
     """Print the public key."""
-    from pointveil.vault import SigningKey, default_key_path
+    from pointveil.statement import SigningKey, default_key_path
 
     print(SigningKey.read(key or default_key_path()).public)

@@ -18,7 +18,7 @@ def add_to(app: typer.Typer) -> None:
 @commands.command()
 def show(ledger: LedgerFile = None, json: Json = False) -> None:
     """Show every dataset with its cap, what was spent, and what is left."""
-    from pointveil.vault import Ledger, default_ledger_path
+    from pointveil.ledger import Ledger, default_ledger_path
 
     accounts = Ledger(ledger or default_ledger_path()).accounts()
     if json:
@@ -54,7 +54,7 @@ def cap(
     quiet: Quiet = False,
 ) -> None:
     """Set what may be spent on a dataset in all; 10 unless set."""
-    from pointveil.vault import Ledger, default_ledger_path
+    from pointveil.ledger import Ledger, default_ledger_path
 
     account = Ledger(ledger or default_ledger_path()).set_cap(dataset, epsilon)
     tell(
@@ -72,7 +72,7 @@ def verify(
     quiet: Quiet = False,
 ) -> None:
     """Check the ledger's chain of hashes and its sums; with anchors, also that nothing was rolled back."""
-    from pointveil.vault import Ledger, default_ledger_path
+    from pointveil.ledger import Ledger, default_ledger_path
 
     problems = Ledger(ledger or default_ledger_path()).verify(anchor or ())
     if problems:

@@ -9,10 +9,10 @@ from pointveil.cli.common import check_person, open_world, parse_columns, parse_
 from pointveil.errors import InputError
 
 if TYPE_CHECKING:
-    from pointveil.geography import World
+    from pointveil.ledger import Ledger
     from pointveil.methods import Method
     from pointveil.surveys import Survey
-    from pointveil.vault import Ledger
+    from pointveil.world import World
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,9 @@ class Answered:
 
 def answer(asked: Request) -> Answered:
     """Check everything public, then open the vault and ask; nothing is charged if a check fails."""
+    from pointveil.ledger import Ledger, default_ledger_path
     from pointveil.synthesis import check_drawing, check_world, survey
-    from pointveil.vault import Ledger, Vault, default_ledger_path, exact_epsilon
+    from pointveil.vault import Vault, exact_epsilon
 
     check_drawing(asked.count, asked.seed)
     with stage("Reading the public world", quiet=asked.quiet):

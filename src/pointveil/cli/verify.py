@@ -37,8 +37,8 @@ def verify(
 
     Ends with 0 if all is as stated, and with 4 if even one byte is not.
     """
-    from pointveil.vault import explain as in_plain_words
-    from pointveil.vault import registry_entry
+    from pointveil.statement import explain as in_plain_words
+    from pointveil.statement import registry_entry
     from pointveil.verification import verify as check
 
     verified = check(release, public_key=public_key, ledger=ledger)

@@ -38,8 +38,8 @@ def world(
 
     pointveil world porto.gpkg --bounds=-8.635,41.123,-8.576,41.168 --roads roads.parquet --water water.geojson
     """
-    from pointveil.geography import World
-    from pointveil.geography.network import Network
+    from pointveil.network.network import Network
+    from pointveil.world import World
 
     if [bounds, boundary, place].count(None) != 2:
         raise InputError("Give the boundary as --bounds W,S,E,N, or as --boundary FILE, or as --place NAME.")

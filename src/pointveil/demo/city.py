@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import shapely
 
-from pointveil.geography.world import World
+from pointveil.world.world import World
 
 ATTRIBUTION = "© OpenStreetMap contributors"
 

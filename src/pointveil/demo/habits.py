@@ -7,8 +7,8 @@ import shapely
 from numpy.typing import NDArray
 
 from pointveil.demo.city import Place
-from pointveil.geography.roads import Roads
-from pointveil.geography.triangles import Triangulation
+from pointveil.ground.triangles import Triangulation
+from pointveil.world.roads import Roads
 
 Floats = NDArray[np.float64]
 Generator = np.random.Generator

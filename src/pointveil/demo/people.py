@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pointveil.demo.city import Place, city, places
 from pointveil.demo.habits import Grounds, Spots, Streets
 from pointveil.errors import InputError
-from pointveil.geography.world import World
+from pointveil.world.world import World
 
 SEED = 1952  # the summer of the Olympic Games in Helsinki
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pointveil.demo.city import ATTRIBUTION
 from pointveil.errors import missing_extra
-from pointveil.geography.world import World
+from pointveil.world.world import World
 
 PAPER, LAND, WATER, STREET, INK, PALE_INK = "#ffffff", "#f6f3ec", "#c3d9e6", "#dcd5c7", "#22303c", "#7b8790"
 REAL, SYNTHETIC = "#9b2335", "#14507a"

@@ -15,10 +15,11 @@ from pointveil.demo.pictures import draw_comparison
 from pointveil.errors import MissingExtraError
 from pointveil.evaluation.cell_error import shifted_cell_error
 from pointveil.evaluation.edge_distance import mean_edge_distance_difference
-from pointveil.geography import World
+from pointveil.ledger import Ledger
 from pointveil.methods import DEFAULT_METHOD, METHODS
 from pointveil.synthesis import synthesize
-from pointveil.vault import Ledger, Vault
+from pointveil.vault import Vault
+from pointveil.world import World
 
 CELL = 100.0
 PICTURE = "real-beside-synthetic.png"

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from pointveil.geography import Leaves, pooled
+from pointveil.ground import Leaves, pooled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

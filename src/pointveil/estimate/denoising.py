@@ -4,7 +4,7 @@ import numpy as np
 
 from pointveil.estimate.context import Floats, expect_from_neighbours
 from pointveil.estimate.posterior import Estimates, posterior
-from pointveil.geography import Leaves
+from pointveil.ground import Leaves
 from pointveil.vault import NoisyCounts
 
 MOST_KINDS = 50

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells.street_offsets import ON_THE_ROAD, EdgeOffsets, KindOffsets
 from pointveil.estimate.projection import project_to_total
 from pointveil.estimate.road_law import Pieces, fit_factors, shrink
-from pointveil.geography.road_offsets import ON_THE_ROAD, EdgeOffsets, KindOffsets
 from pointveil.vault import NoisyCounts
 
 Floats = NDArray[np.float64]

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.estimate.posterior import Estimates
-from pointveil.geography import Leaves
+from pointveil.ground import Leaves
 from pointveil.vault import NoisyCounts
 
 Floats = NDArray[np.float64]

@@ -7,9 +7,9 @@ import shapely
 from numpy.typing import NDArray
 
 from pointveil.evaluation.base import XY, Place, UnmeasuredError, need_points
-from pointveil.geography import Roads
-from pointveil.geography.candidates import CandidateGrid
-from pointveil.geography.segments import Segments
+from pointveil.network.candidates import CandidateGrid
+from pointveil.network.segments import Segments
+from pointveil.world import Roads
 
 _SEARCHES: WeakKeyDictionary[Roads, CandidateGrid] = WeakKeyDictionary()
 

@@ -16,9 +16,9 @@ from pointveil.evaluation.comparison import Evaluation, evaluate
 from pointveil.evaluation.edge_distance import road_distances
 from pointveil.evaluation.points import in_metres
 from pointveil.formats import open_points
-from pointveil.geography import World
-from pointveil.vault import Statement
+from pointveil.statement import Statement
 from pointveil.verification import read_checked
+from pointveil.world import World
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import shapely
 from numpy.typing import NDArray
 
 from pointveil.evaluation.base import XY
-from pointveil.geography import World
+from pointveil.world import World
 
 STEPS = 65535
 MOST_SHOWN = 250_000

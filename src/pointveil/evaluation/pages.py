@@ -7,7 +7,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from pointveil.vault import Statement
+from pointveil.statement import Statement
 
 ASSETS = files("pointveil.evaluation") / "page"
 SCRIPTS = ("maps.js", "charts.js", "page.js")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from pointveil.cells import Grid
 from pointveil.errors import InputError
 from pointveil.estimate.predicted_error import predict_cell_error
 from pointveil.evaluation.base import XY
@@ -15,9 +16,9 @@ from pointveil.evaluation.map_data import encode_map, encode_points
 from pointveil.evaluation.measures import CELL_SIZES
 from pointveil.evaluation.pages import compose, statement_data
 from pointveil.evaluation.repetition import predict_by_repetition, repeat_release
-from pointveil.formats.files import write_whole
-from pointveil.geography import Grid, World
-from pointveil.vault import Statement
+from pointveil.files.whole import write_whole
+from pointveil.statement import Statement
+from pointveil.world import World
 
 BANNER = "made from the release alone: nothing on this page comes from the real points"
 

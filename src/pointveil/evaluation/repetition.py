@@ -7,10 +7,11 @@ import pyarrow as pa
 from pointveil.errors import InputError
 from pointveil.evaluation.base import XY
 from pointveil.evaluation.cell_error import shifted_cell_error
-from pointveil.geography import World
 from pointveil.methods import Method
+from pointveil.statement import Statement
 from pointveil.synthesis import synthesize
-from pointveil.vault import Statement, Vault
+from pointveil.vault import Vault
+from pointveil.world import World
 
 TOO_EASY = 0.8
 """The error of a repetition, by that of the release: a release is smoother than a city, so repeating it is easier."""

@@ -16,7 +16,7 @@ from pointveil.evaluation.measures import CELL_SIZES, GRANULARITIES, RANGE_RADII
 from pointveil.evaluation.pages import compose, statement_data
 from pointveil.evaluation.range_queries import choose_centres, counts_within
 from pointveil.evaluation.readings import Card, cards, lines, shares_within
-from pointveil.formats.files import write_whole
+from pointveil.files.whole import write_whole
 
 OFFSETS = np.array([0, 1, 2, 3, 4, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100], dtype=np.float64)
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
+from pointveil.files.whole import existing_file, write_whole
 from pointveil.formats import csv, frames, geojson, parquet, vector
 from pointveil.formats.base import (
     STATEMENT_KEY,
@@ -22,7 +23,6 @@ from pointveil.formats.base import (
     Request,
 )
 from pointveil.formats.crs import is_geographic
-from pointveil.formats.files import existing_file, write_whole
 
 __all__ = [
     "FORMATS",

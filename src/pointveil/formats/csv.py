@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from pointveil.errors import InputError
+from pointveil.files.whole import existing_file
 from pointveil.formats.base import Batch, Chunks, Layout, Request, make_batch, regrouped
 from pointveil.formats.columns import find_column, find_columns
 from pointveil.formats.crs import DEFAULT_CRS, canonical_chunks, chosen_crs
-from pointveil.formats.files import existing_file
 from pointveil.formats.persons import person_column
 from pointveil.formats.records import LONGEST_RECORD, fields_of, records
 from pointveil.formats.values import numbers

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pointveil.errors import InputError
+from pointveil.files.whole import existing_file
 from pointveil.formats.base import BATCH_ROWS, STATEMENT_KEY, Batch, Chunks, Layout, Request, make_batch
 from pointveil.formats.columns import no_columns
 from pointveil.formats.crs import DEFAULT_CRS, authority_of, canonical_chunks, chosen_crs
-from pointveil.formats.files import existing_file
 from pointveil.formats.persons import person_bytes
 
 # Small, so that few objects live at once, which Python would search for cycles again and again.

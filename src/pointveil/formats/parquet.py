@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pointveil.errors import InputError
+from pointveil.files.whole import existing_file
 from pointveil.formats.base import BATCH_ROWS, STATEMENT_KEY, Batch, Chunks, Layout, Request, regrouped
 from pointveil.formats.crs import canonical_chunks
-from pointveil.formats.files import existing_file
 from pointveil.formats.tables import ENCODINGS, batch_of, layout_of, needed_columns
 
 READ_BUFFER = 1 << 22

@@ -11,10 +11,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
+from pointveil.files.whole import existing_file
 from pointveil.formats.base import STATEMENT_KEY, Batch, Chunks, Layout, Request, make_batch, regrouped
 from pointveil.formats.columns import find_column, no_columns
 from pointveil.formats.crs import canonical_chunks, chosen_crs, other_name
-from pointveil.formats.files import existing_file
 from pointveil.formats.geopackage import GeoPackagePoints, check_table
 from pointveil.formats.persons import person_column
 from pointveil.formats.wkb import points_of_wkb, wkb_of_points

@@ -7,10 +7,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells import Grid, NestedGrid
 from pointveil.estimate import project_parts, project_to_total, reconcile
-from pointveil.geography import Grid, NestedGrid, World, clip_to_land
+from pointveil.ground import clip_to_land
 from pointveil.partition.base import Budget, Counted, ask_total, grid_side
 from pointveil.vault import NoisyCounts, Respondent
+from pointveil.world import World
 
 LEAST_SIDE = 10
 MOST_PARTS = 2**23

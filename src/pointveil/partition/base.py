@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.estimate import project_to_total
-from pointveil.geography import LandOf, Regions, World, clip_to_land
+from pointveil.ground import LandOf, Regions, clip_to_land
 from pointveil.vault import Everywhere, NoisyCounts, Respondent, Share
+from pointveil.world import World
 
 MOST_SIDE = 4096
 """No grid has more cells along a side, whatever the noisy total says."""

@@ -6,10 +6,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells import Grid, Voronoi, nearest_of
 from pointveil.errors import InputError
-from pointveil.geography import Grid, Voronoi, World, nearest_of, pack
+from pointveil.ground import pack
 from pointveil.partition.base import Budget, Counted, ask_total, grid_side, settle
 from pointveil.vault import Respondent
+from pointveil.world import World
 
 Floats = NDArray[np.float64]
 CENTIMETRE = 0.01

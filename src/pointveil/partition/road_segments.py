@@ -7,12 +7,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells.street_cells import RoadCells, road_cells
 from pointveil.errors import InputError
 from pointveil.estimate import project_to_total
-from pointveil.geography import World
-from pointveil.geography.road_cells import RoadCells, road_cells
 from pointveil.partition.base import Budget
 from pointveil.vault import NoisyCounts, Respondent
+from pointveil.world import World
 
 MOST_THRESHOLD = 10.0
 LEAST_REACH = 1.0  # metres

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pointveil.geography import Grid, World
+from pointveil.cells import Grid
 from pointveil.partition.base import Budget, Counted, ask_total, grid_side, settle
 from pointveil.vault import Respondent
+from pointveil.world import World
 
 
 @dataclass(frozen=True)

@@ -9,24 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
+from pointveil.cells import COARSER, Precision
 from pointveil.estimate.denoising import denoise
 from pointveil.estimate.projection import project_to_total
 from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law
 from pointveil.estimate.totals import at_most_the_total, fuse_blocks, match_totals
-from pointveil.geography import (
-    COARSER,
-    Distances,
-    Leaves,
-    Precision,
-    Raster,
-    World,
-    leaves_from_levels,
-    peopled_area,
-    raster_of,
-    split_levels,
-)
+from pointveil.ground import Distances, Leaves, Raster, leaves_from_levels, peopled_area, raster_of, split_levels
 from pointveil.partition.base import Budget
 from pointveil.vault import Everywhere, NoisyCounts, Respondent, Share
+from pointveil.world import World
 
 Floats = NDArray[np.float64]
 

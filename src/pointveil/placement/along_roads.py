@@ -7,15 +7,17 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells import NestedGrid
+from pointveil.cells.street_cells import RoadBins
+from pointveil.cells.street_offsets import ON_THE_ROAD, EdgeOffsets, KindOffsets
 from pointveil.errors import InputError
 from pointveil.estimate import project_parts, reconcile, round_to_total
 from pointveil.estimate.offset_laws import OffsetLaws, edge_laws, kind_laws
-from pointveil.geography import NestedGrid, Triangulation, World
-from pointveil.geography.network import Network
-from pointveil.geography.road_cells import RoadBins
-from pointveil.geography.road_offsets import ON_THE_ROAD, EdgeOffsets, KindOffsets
+from pointveil.ground import Triangulation
+from pointveil.network.network import Network
 from pointveil.partition import Budget, RoadCounts
 from pointveil.vault import NoisyCounts, Respondent, Share
+from pointveil.world import World
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -5,9 +5,9 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.geography import World
 from pointveil.partition import Budget
 from pointveil.vault import Respondent
+from pointveil.world import World
 
 
 class Placement(Protocol):

@@ -6,9 +6,10 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.geography import Raster, World
+from pointveil.ground import Raster
 from pointveil.partition import Budget, PlaceMasses
 from pointveil.vault import Respondent
+from pointveil.world import World
 
 Floats = NDArray[np.float64]
 

@@ -6,11 +6,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells import RegionSites
 from pointveil.errors import InputError
 from pointveil.estimate import round_to_total
-from pointveil.geography import RegionSites, World
 from pointveil.partition import Budget, Counted
 from pointveil.vault import NoisyPoints, Respondent
+from pointveil.world import World
 
 MOST_BLURRED = 2**24
 """How many blurred points are asked for at most; a larger drawing uses them again."""

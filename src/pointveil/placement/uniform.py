@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.estimate import round_to_total
-from pointveil.geography import World
 from pointveil.partition import Budget, Counted
 from pointveil.placement.base import shuffled_regions
 from pointveil.vault import Respondent
+from pointveil.world import World
 
 
 @dataclass(frozen=True)

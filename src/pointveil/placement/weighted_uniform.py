@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from pointveil.errors import InputError
 from pointveil.estimate import round_to_total
-from pointveil.geography import Fans, Triangulation, World, cut_into_fans
+from pointveil.ground import Fans, Triangulation, cut_into_fans
 from pointveil.partition import Budget, Counted
 from pointveil.placement.base import shuffled_regions
 from pointveil.vault import Respondent
+from pointveil.world import World
 
 
 @dataclass(frozen=True)

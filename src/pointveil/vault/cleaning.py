@@ -7,7 +7,7 @@ import numpy as np
 import pyproj
 from numpy.typing import NDArray
 
-from pointveil.geography import World
+from pointveil.world import World
 
 BLOCK = 2**16  # records at a time: the work stays in the processor's cache
 FARTHEST = 2**31 - 1

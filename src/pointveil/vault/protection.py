@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-ONE_POINT = "one point"
+from pointveil.statement import ONE_POINT
 
 
 @dataclass(frozen=True)

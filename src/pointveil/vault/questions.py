@@ -7,7 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.vault.releases import NoisyCounts, NoisyPoints
+from pointveil.vault.answers import NoisyCounts, NoisyPoints
 
 
 @dataclass(frozen=True)

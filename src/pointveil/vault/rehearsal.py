@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ from numpy.typing import NDArray
 from pointveil.engines import LocalEngine
 from pointveil.errors import InputError
 from pointveil.formats import open_points
-from pointveil.geography import World
-from pointveil.vault.account import Account, exact_epsilon
+from pointveil.statement import Statement, describe
+from pointveil.vault.account import Account, Spend, exact_epsilon
 from pointveil.vault.noise import SeededWords
 from pointveil.vault.protection import Protection
-from pointveil.vault.questions import Cells
+from pointveil.vault.questions import Cells, Share
 from pointveil.vault.vault import Vault, make_engine, tally_cells
+from pointveil.world import World
 
 
 class Rehearsal(Vault):
@@ -74,3 +76,11 @@ class Rehearsal(Vault):
     def exact_points(self) -> NDArray[np.float64]:
         """Return the real points, in metres. Not private."""
         return np.concatenate([np.zeros((0, 2)), *self.__engine.points()])
+
+
+def scripted_statement(world: World, asked: Sequence[Share], points_per_unit: int) -> Statement:
+    """Return the statement of a vault that holds no points and answers from a script."""
+    spends = [Spend(share.purpose, share.epsilon, "count", 1) for share in asked]
+    account = Account(sum((share.epsilon for share in asked), Fraction(0)), spends)
+    protection = Protection() if points_per_unit == 1 else Protection(points_per_unit, "person")
+    return describe(account, protection, world, release="0" * 32, noise="exact", charge=None, rehearsal=True)

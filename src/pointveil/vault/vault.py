@@ -17,18 +17,16 @@ from numpy.typing import NDArray
 from pointveil.engines import AtMost, LocalEngine
 from pointveil.errors import InputError
 from pointveil.formats import Layout, PointSource, open_points
-from pointveil.geography import World
+from pointveil.ledger import Charge, Ledger
+from pointveil.statement import Statement, describe
 from pointveil.vault.account import Account, Spend, exact_epsilon
+from pointveil.vault.answers import NoisyCounts, NoisyPoints
 from pointveil.vault.cleaning import Cleaner
 from pointveil.vault.kernel import scatter_tokens
-from pointveil.vault.ledger import Ledger
-from pointveil.vault.ledger_entries import Charge
 from pointveil.vault.noise import NOISES, secure_words
 from pointveil.vault.protection import Protection
 from pointveil.vault.questions import Cells, Share, Sites
-from pointveil.vault.releases import NoisyCounts, NoisyPoints
-from pointveil.vault.statement import Statement
-from pointveil.vault.wording import describe
+from pointveil.world import World
 
 if TYPE_CHECKING:
     from pointveil.vault.rehearsal import Rehearsal

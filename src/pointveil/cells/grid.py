@@ -1,0 +1,124 @@
+"""A grid of equal cells that can say which cell holds a point."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+from pointveil.world.projection import Bounds, Floats
+
+NOWHERE = -1
+BLOCK = 1 << 15  # points at a time: the work stays in the processor's cache
+MOST_CELLS = 1 << 40
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Equal cells over a box, numbered row by row from the south-west.
+
+    A cell holds its west and south edges and not its east and north ones: a point is in one cell or nowhere.
+
+    Parameters
+    ----------
+    bounds
+        West, south, east and north, in metres.
+    columns
+        How many cells lie side by side from west to east.
+    rows
+        How many cells lie side by side from south to north.
+    """
+
+    bounds: Bounds
+    columns: int
+    rows: int
+
+    def __post_init__(self) -> None:
+        """Refuse a grid without cells."""
+        west, south, east, north = self.bounds
+        if not (np.isfinite(self.bounds).all() and west < east and south < north):
+            raise InputError(f"A grid needs west < east and south < north, not {self.bounds}.")
+        if self.columns < 1 or self.rows < 1 or self.columns * self.rows > MOST_CELLS:
+            raise InputError(f"A grid has one to {MOST_CELLS:,} cells, not {self.columns} columns of {self.rows} rows.")
+
+    def __len__(self) -> int:
+        return self.columns * self.rows
+
+    @property
+    def cell_size(self) -> tuple[float, float]:
+        """Width and height of a cell, in metres."""
+        west, south, east, north = self.bounds
+        return (east - west) / self.columns, (north - south) / self.rows
+
+    @cached_property
+    def edges(self) -> tuple[Floats, Floats]:
+        """Where the cells end: columns + 1 values of x and rows + 1 values of y."""
+        west, south, east, north = self.bounds
+        return np.linspace(west, east, self.columns + 1), np.linspace(south, north, self.rows + 1)
+
+    def locate(self, xy: Floats) -> NDArray[np.int64]:
+        """Return the number of the cell that holds each point, and -1 for a point in none; silent always."""
+        xy = np.asarray(xy, dtype=np.float64)
+        cells = np.empty(len(xy), dtype=np.int64)
+        with np.errstate(all="ignore"):
+            for start in range(0, len(xy), BLOCK):
+                block = slice(start, start + BLOCK)
+                x, y = (np.ascontiguousarray(xy[block, axis]) for axis in range(2))
+                cell = _interval(y, self.edges[1])
+                cell *= self.columns
+                cell += _interval(x, self.edges[0])
+                cell -= NOWHERE
+                cell *= self._holds(x, y)
+                cell += NOWHERE
+                cells[block] = cell
+        return cells
+
+    def lower_corners(self) -> Floats:
+        """Return the south-west corner of each cell."""
+        across, along = self.edges
+        return np.column_stack([np.tile(across[:-1], self.rows), np.repeat(along[:-1], self.columns)])
+
+    def rectangles(self) -> Floats:
+        """Return west, south, east and north of each cell."""
+        across, along = self.edges
+        west, east = np.tile(across[:-1], self.rows), np.tile(across[1:], self.rows)
+        south, north = np.repeat(along[:-1], self.columns), np.repeat(along[1:], self.columns)
+        return np.column_stack([west, south, east, north])
+
+    def polygons(self, which: NDArray[np.int64]) -> NDArray[Any]:
+        """Return these cells as polygons."""
+        polygons: NDArray[Any] = shapely.box(*self.rectangles()[which].T)
+        return polygons
+
+    def boxes(self) -> NDArray[Any]:
+        """Return each cell as a polygon."""
+        across, along = self.edges
+        west, east = np.tile(across[:-1], self.rows), np.tile(across[1:], self.rows)
+        south, north = np.repeat(along[:-1], self.columns), np.repeat(along[1:], self.columns)
+        boxes: NDArray[Any] = shapely.box(west, south, east, north)
+        return boxes
+
+    def _holds(self, x: Floats, y: Floats) -> NDArray[np.bool_]:
+        west, south, east, north = self.bounds
+        inside = x >= west
+        for test in (x < east, y >= south, y < north):
+            inside &= test
+        return inside
+
+
+def _interval(values: Floats, edges: Floats) -> NDArray[np.int64]:
+    """Return the number of the interval that holds each value, and any number for a value in none."""
+    count = len(edges) - 1
+    guess = values - edges[0]
+    guess *= count / (edges[-1] - edges[0])
+    # Unlike maximum and minimum these two take NaN to a number.
+    np.fmax(guess, 0, out=guess)
+    np.fmin(guess, count - 1, out=guess)
+    index: NDArray[np.int64] = guess.astype(np.int64)
+    # The product may be off by a rounding, so the edges themselves decide.
+    index -= values < edges.take(index, mode="clip")
+    index += values >= edges.take(index + 1, mode="clip")
+    return index

@@ -1,0 +1,188 @@
+"""Even random points in polygons, by way of triangles."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+from pointveil.world.projection import Floats
+
+Ints = NDArray[np.int64]
+
+BLOCK = 1 << 16  # points at a time: the work stays in the processor's cache
+MOST_AREA_LOST = 1e-6  # of a region: far more than roundings, far less than a triangle that matters
+SLIVER = 1e-3
+"""Square metres that may get lost in any case: rounding leaves slivers where water meets a border of a region."""
+CROSSED = "A region crosses itself, so it cannot be cut into triangles. Repair it first."
+
+
+@dataclass(frozen=True)
+class Triangulation:
+    """Regions cut into triangles.
+
+    Parameters
+    ----------
+    corners
+        The three corners of each triangle, in metres: an array of shape (triangles, 3, 2).
+    region
+        The region that each triangle is part of, in rising order.
+    areas
+        Square metres of each triangle, all above zero.
+    regions
+        How many regions there are, those without area included.
+    """
+
+    corners: Floats
+    region: Ints
+    areas: Floats
+    regions: int
+
+    @classmethod
+    def of(cls, polygons: Sequence[Any] | NDArray[Any]) -> "Triangulation":
+        """Cut polygons, one per region, into triangles; what is missing, empty or without area gives none."""
+        shapes = np.empty(len(polygons), dtype=object)
+        shapes[:] = polygons
+        parts, owner = _parts(shapes)
+        convex = _are_convex(parts)
+        fans, in_fan = _fans(parts[convex])
+        others, in_other = _constrained(parts[~convex])
+        corners = np.concatenate([fans, others])
+        region = np.concatenate([owner[convex][in_fan], owner[~convex][in_other]])
+        areas = _areas(corners)
+        order = np.argsort(region, kind="stable")
+        order = order[areas[order] > 0]
+        _check_areas(areas[order], region[order], shapes)
+        return cls(corners[order], region[order], areas[order], len(shapes))
+
+    @cached_property
+    def region_areas(self) -> Floats:
+        """Square metres of each region."""
+        return np.bincount(self.region, weights=self.areas, minlength=self.regions).astype(np.float64)
+
+    def pick(self, region: NDArray[Any], rng: np.random.Generator) -> Floats:
+        """Return an even random point in each given region, all of which must have area."""
+        region = np.asarray(region, dtype=np.int64)
+        self._refuse_empty(region)
+        blocks = [region[start : start + BLOCK] for start in range(0, len(region), BLOCK)]
+        return np.concatenate([np.empty((0, 2)), *(self._pick(block, rng) for block in blocks)])
+
+    def _pick(self, region: Ints, rng: np.random.Generator) -> Floats:
+        triangle = self._pick_triangles(region, rng)
+        first, second = rng.random((2, len(region)))
+        over = first + second > 1  # the other half of the parallelogram: turn it back
+        first[over], second[over] = 1 - first[over], 1 - second[over]
+        corner, one_side, other_side = self._sides
+        xy = np.empty((len(region), 2))
+        for axis in range(2):
+            xy[:, axis] = corner[axis].take(triangle)
+            xy[:, axis] += first * one_side[axis].take(triangle)
+            xy[:, axis] += second * other_side[axis].take(triangle)
+        return xy
+
+    def _pick_triangles(self, region: Ints, rng: np.random.Generator) -> Ints:
+        """Return a triangle of each region, each with a chance as large as its area."""
+        place = rng.random(len(region))
+        place += region
+        found = np.searchsorted(self._shares, place, side="right")
+        # Adding the region may have rounded a place up to the next one's beginning.
+        return np.minimum(found, self._last[region])
+
+    @cached_property
+    def _shares(self) -> Floats:
+        """Where each triangle ends if every region is as long as one: rising from its number to the next."""
+        total = np.cumsum(self.areas / self.region_areas[self.region])
+        before = np.concatenate([[0.0], total])[np.searchsorted(self.region, self.region)]
+        shares = self.region + (total - before)
+        # No region may reach into the next by a rounding.
+        limited: Floats = np.minimum(shares, self.region + 1.0)
+        return limited
+
+    @cached_property
+    def _last(self) -> Ints:
+        return np.searchsorted(self.region, np.arange(self.regions), side="right") - 1
+
+    @cached_property
+    def _sides(self) -> list[list[Floats]]:
+        """A corner and the two sides from it, each as its x and its y."""
+        a, b, c = (self.corners[:, corner] for corner in range(3))
+        return [[np.ascontiguousarray(part[:, axis]) for axis in range(2)] for part in (a, b - a, c - a)]
+
+    def _refuse_empty(self, region: Ints) -> None:
+        if region.size and (region.min() < 0 or region.max() >= self.regions):
+            raise InputError(f"Regions are numbered from 0 to {self.regions - 1}.")
+        if (self.region_areas[region] <= 0).any():
+            raise InputError("A point was asked for in a region without area; give such regions no points.")
+
+
+def _parts(shapes: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
+    """Return the polygons of all regions that have area, and whose they are."""
+    simple = shapely.get_type_id(shapes) == shapely.GeometryType.POLYGON
+    outer, whose_outer = shapely.get_parts(shapes[~simple], return_index=True)
+    inner, whose_inner = shapely.get_parts(outer, return_index=True)
+    parts = np.concatenate([shapes[simple], inner])
+    owner = np.concatenate([np.flatnonzero(simple), np.flatnonzero(~simple)[whose_outer[whose_inner]]])
+    kept = (shapely.get_type_id(parts) == shapely.GeometryType.POLYGON) & (shapely.area(parts) > 0)
+    # A corner given twice would hide which way the outline turns there.
+    return shapely.remove_repeated_points(parts[kept]), owner[kept]
+
+
+def _are_convex(parts: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which polygons have no holes and turn one way only."""
+    points, part = shapely.get_coordinates(parts, return_index=True)
+    within = part[1:] == part[:-1]
+    steps, part = np.diff(points, axis=0)[within], part[1:][within]
+    following = np.arange(1, len(part) + 1)
+    following[_ends(part)] = np.flatnonzero(_ends(part[::-1])[::-1])
+    turns = steps[:, 0] * steps[following, 1] - steps[:, 1] * steps[following, 0]
+    left = np.bincount(part, turns > 0, len(parts))
+    right = np.bincount(part, turns < 0, len(parts))
+    convex: NDArray[np.bool_] = ((left == 0) | (right == 0)) & (shapely.get_num_interior_rings(parts) == 0)
+    return convex
+
+
+def _ends(sorted_numbers: Ints) -> NDArray[np.bool_]:
+    """Return which numbers are the last of a run of equal ones."""
+    ends = np.ones(len(sorted_numbers), dtype=bool)
+    ends[:-1] = sorted_numbers[1:] != sorted_numbers[:-1]
+    return ends
+
+
+def _fans(parts: NDArray[Any]) -> tuple[Floats, Ints]:
+    """Cut convex polygons into triangles around their first corner."""
+    points = shapely.get_coordinates(parts)
+    lengths = shapely.get_num_coordinates(parts)
+    triangles = lengths - 3
+    owner = np.repeat(np.arange(len(parts)), triangles)
+    apex = (np.cumsum(lengths) - lengths)[owner]
+    number = np.arange(len(owner)) - (np.cumsum(triangles) - triangles)[owner]
+    corners = np.stack([points[apex], points[apex + number + 1], points[apex + number + 2]], axis=1)
+    return corners, owner
+
+
+def _constrained(parts: NDArray[Any]) -> tuple[Floats, Ints]:
+    """Cut any polygons into triangles that use their corners only."""
+    try:
+        triangles, owner = shapely.get_parts(
+            shapely.constrained_delaunay_triangles(shapely.force_2d(parts)), return_index=True
+        )
+    except shapely.errors.GEOSException as error:
+        raise InputError(CROSSED) from error
+    return shapely.get_coordinates(triangles).reshape(-1, 4, 2)[:, :3], owner
+
+
+def _areas(corners: Floats) -> Floats:
+    one, other = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    areas: Floats = np.abs(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]) / 2
+    return areas
+
+
+def _check_areas(areas: Floats, region: Ints, shapes: NDArray[Any]) -> None:
+    """Refuse shapes whose triangles do not add up to them, as those that cross themselves."""
+    wanted = np.nan_to_num(shapely.area(shapes))
+    if (np.abs(np.bincount(region, areas, len(shapes)) - wanted) > MOST_AREA_LOST * wanted + SLIVER).any():
+        raise InputError(CROSSED)

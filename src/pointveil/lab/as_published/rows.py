@@ -1,0 +1,154 @@
+"""The ten methods as published, as one table; only a rehearsal can run them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+from pointveil.lab.as_published import kernel, regions, road
+from pointveil.placement import Uniform, WeightedUniform
+from pointveil.statement import MethodUsed, Statement
+from pointveil.synthesis import to_lattice
+from pointveil.synthetic import SyntheticPoints
+from pointveil.vault import Rehearsal
+
+if TYPE_CHECKING:
+    from pointveil.partition import Counted
+    from pointveil.world import World
+
+STAMP = "NOT PRIVATE: a method as published, for comparison only"
+TRUE_TOTAL = "The true number of points sets the size of the grid, and one more point can change it."
+RESCALED = "Counts are rescaled to the true number of points, which can be read off the result."
+RANGES = "The ranges of the histograms are those of the real points, and edges that have none are told from the others."
+FLOATS = "The noise is drawn in floating point from a seeded generator."
+KERNEL = (
+    "The kernel has an infinite density at the real point it is drawn around, so it marks that point's exact place."
+)
+
+Divide = Callable[[Rehearsal, "World", Mapping[str, float], np.random.Generator], Any]
+Place = Callable[[Rehearsal, "World", Any, Mapping[str, float], np.random.Generator], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A method as published.
+
+    Parameters
+    ----------
+    name
+        As in the table.
+    divide, place
+        The paper's partitioning and generation.
+    split
+        The part of epsilon for each purpose, as the paper found best.
+    why_not_private
+        What breaks the promise, in sentences.
+    """
+
+    name: str
+    divide: Divide
+    place: Place
+    split: Mapping[str, Fraction]
+    why_not_private: tuple[str, ...]
+
+
+def rehearse(vault: Rehearsal, name: str, seed: int) -> SyntheticPoints:
+    """Make points by a method as published, from a rehearsal's exact answers. Not private.
+
+    Parameters
+    ----------
+    vault
+        A rehearsal (`Vault.rehearse`); a real vault is refused.
+    name
+        A row of `AS_PUBLISHED`.
+    seed
+        Repeats everything: noise and points.
+    """
+    if not isinstance(vault, Rehearsal):
+        raise InputError("A method as published is not private: it runs on a rehearsal only (Vault.rehearse).")
+    if name not in AS_PUBLISHED:
+        raise InputError(f"There is no method '{name}' as published. There are: {', '.join(AS_PUBLISHED)}.")
+    row, world, rng = AS_PUBLISHED[name], vault.world, np.random.default_rng(seed)
+    shares = {purpose: float(part * vault.epsilon) for purpose, part in row.split.items()}
+    counted = row.divide(vault, world, shares, rng)
+    xy = row.place(vault, world, counted, shares, rng)
+    coordinates = to_lattice(xy, world, vault.layout.crs, rng)
+    return SyntheticPoints(coordinates, vault.layout, not_private(vault, row))
+
+
+def not_private(vault: Rehearsal, row: Published) -> Statement:
+    """Return a statement that promises nothing; what it claims does not add up, so verification refuses it."""
+    statement = vault.statement
+    split = {purpose: str(part) for purpose, part in row.split.items()}
+    guarantee = statement.guarantee.model_copy(
+        update={"epsilon": str(vault.epsilon), "unit": "nobody: epsilon is what the paper claims, and it is not kept"}
+    )
+    return statement.model_copy(
+        update={
+            "rehearsal": STAMP,
+            "guarantee": guarantee,
+            "method": MethodUsed(name=row.name, parameters={}, split=split),
+            "unprotected": row.why_not_private,
+            "in_plain_words": " ".join(("NOT PRIVATE.", *row.why_not_private, "It must not be shared.")),
+        }
+    )
+
+
+def _evenly(
+    vault: Rehearsal, world: World, counted: Counted, shares: Mapping[str, float], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    del vault, shares
+    return Uniform().draw(world, counted, None, counted.total, rng)
+
+
+def _weighted(
+    vault: Rehearsal, world: World, counted: Counted, shares: Mapping[str, float], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    del shares
+    placement = WeightedUniform(0.5)
+    return placement.draw(world, counted, placement.ask(vault, world, counted, {}), counted.total, rng)
+
+
+def _around(
+    vault: Rehearsal, world: World, counted: Counted, shares: Mapping[str, float], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    return kernel.scatter(vault, world, counted, shares["place"], rng)
+
+
+DIVIDE = {"ugrid": regions.uniform_grid, "agrid": regions.adaptive_grid, "clust": regions.clusters}
+PLACE = {"uni": _evenly, "wud": _weighted, "kde": _around}
+SPLITS = {
+    "ugrid": {"count": "1"},
+    "ugrid-kde": {"count": "3/5", "place": "2/5"},
+    "agrid": {"shape": "1/2", "count": "1/2"},
+    "agrid-kde": {"shape": "2/5", "count": "2/5", "place": "1/5"},
+    "clust": {"shape": "2/3", "count": "1/3"},
+    "clust-kde": {"shape": "1/4", "count": "1/2", "place": "1/4"},
+}
+
+
+def _row(where: str, how: str) -> Published:
+    split = SPLITS.get(f"{where}-{how}", SPLITS[where])
+    exact = MappingProxyType({purpose: Fraction(part) for purpose, part in split.items()})
+    why = (TRUE_TOTAL, FLOATS, KERNEL) if how == "kde" else (TRUE_TOTAL, FLOATS)
+    return Published(f"{where}-{how}-as-published", DIVIDE[where], PLACE[how], exact, why)
+
+
+THIRD = Fraction(1, 3)
+ROAD = Published(
+    "road-as-published",
+    road.count_edges,
+    road.place,
+    MappingProxyType({"count": THIRD, "along": THIRD, "offset": THIRD}),
+    (RESCALED, RANGES, FLOATS),
+)
+AS_PUBLISHED: Mapping[str, Published] = MappingProxyType(
+    {row.name: row for row in (*(_row(where, how) for where in DIVIDE for how in PLACE), ROAD)}
+)

@@ -1,0 +1,187 @@
+"""Try to break a promise: run every case against a subject, and tell what was proved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pointveil.lab.audit.city import ACROSS, HOME, IN_COMPANY, ONE_STRANGER, ROUND_THE_CORNER, City
+from pointveil.lab.audit.evidence import CONFIDENCE, Evidence, Trials, examine
+from pointveil.lab.audit.neighbours import Pair, find_jumps, pairs_for
+from pointveil.lab.audit.questions import QUESTIONS
+from pointveil.lab.audit.subjects import MAX_POINTS, Subject, method_subject
+from pointveil.lab.audit.trials import canary_trials, pair_trials, pool
+from pointveil.methods import METHODS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SUSPICION = 0.75
+"""How sure a test must be that a promise is broken, for another one on fresh trials to be made."""
+MORE_TESTS = 2
+ALARM = 1e-6
+"""The chance that all later tests together refute a true promise."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is tried.
+
+    Parameters
+    ----------
+    runs
+        Releases for each pair of neighbours; some get several times as many.
+    canaries, releases
+        Canaries whose coins are guessed in each city, and the releases that may be made for them at most.
+    blocks, crowd
+        Of the city.
+    again
+        How many times as many trials each further test has.
+    every_pair
+        Whether pairs are tried, too, that seldom tell more than others.
+    """
+
+    runs: int = 28
+    canaries: int = 4000
+    releases: int = 6
+    blocks: int = 40
+    crowd: int = 60_000
+    again: int = 4
+    every_pair: bool = False
+
+
+FAST = Effort()
+LONG_RUNS = 120
+QUICK = 6
+"""How many times as many runs the heaviest pairs get, and in the long form cities, where a release takes no time."""
+
+
+def effort_for(runs: int) -> Effort:
+    """Return the effort with so many releases for each pair."""
+    if runs < LONG_RUNS:
+        return Effort(runs, 150 * runs, max(6, runs // 8))
+    return Effort(runs, 350 * runs, runs // 3, blocks=100, crowd=400_000, again=2, every_pair=True)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One way to attack: its name, and how to make trials of it, a number of times as many as at first."""
+
+    name: str
+    trials: Callable[[int], Trials]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one case showed about one subject.
+
+    Parameters
+    ----------
+    subject, case, claim
+        What was attacked, how, and the epsilon that it claims.
+    evidence
+        The guesses, and how many were right.
+    flagged
+        Whether the claim seemed false at first, and was refuted on fresh trials then, almost surely.
+    """
+
+    subject: str
+    case: str
+    claim: float
+    evidence: Evidence
+    flagged: bool
+
+
+def cases_for(subject: Subject, effort: Effort) -> Iterator[Case]:
+    """Yield every case: the cities of canaries, the worst neighbours, and jumps that a search finds."""
+    for name, city in cities_for(subject, effort).items():
+        yield _city_case(subject, name, city, effort)
+    pairs = [pair for pair in pairs_for(subject) if pair.weight or effort.every_pair]
+    made: list[Trials] = []
+    for pair in pairs:
+        yield _pair_case(subject, pair, runs_of(subject, pair, effort), made)
+    yield _pooled_case(subject, pairs, effort.runs, made)
+    for pair in find_jumps(subject):
+        yield _pair_case(subject, pair, effort.runs * pair.weight, [])
+
+
+def runs_of(subject: Subject, pair: Pair, effort: Effort) -> int:
+    """Return how many releases a pair gets at first."""
+    return effort.runs * max(pair.weight, 1) * (QUICK if subject.quick and pair.weight > 1 else 1)
+
+
+def cities_for(subject: Subject, effort: Effort) -> dict[str, City]:
+    """Return the cities that suit the unit which a subject protects."""
+    blocks, crowd = effort.blocks, effort.crowd
+    cities = {
+        "canaries, each alone": City(blocks, crowd),
+        "canaries in company": City(blocks, 0, IN_COMPANY),
+    }
+    if subject.points_per_unit > 1:
+        return {**cities, "canaries on two streets": City(blocks, crowd, homes=(HOME, ROUND_THE_CORNER))}
+    return {**cities, "canaries and a stranger": City(blocks, crowd, ONE_STRANGER, ACROSS)}
+
+
+def _city_case(subject: Subject, name: str, city: City, effort: Effort) -> Case:
+    more = QUICK if subject.quick and effort.every_pair else 1
+    releases, canaries = more * effort.releases, more * effort.canaries
+    return Case(name, lambda times: canary_trials(subject, city, times * releases, enough=times * canaries))
+
+
+def _pair_case(subject: Subject, pair: Pair, runs: int, made: list[Trials]) -> Case:
+    """Return the case of a pair, which leaves its first trials in `made`."""
+
+    def trials(times: int) -> Trials:
+        found = pair_trials(subject, pair, times * runs)
+        if times == 1:
+            made.append(found)
+        return found
+
+    return Case(pair.name, trials)
+
+
+def _pooled_case(subject: Subject, pairs: list[Pair], runs: int, made: list[Trials]) -> Case:
+    """Return the case of all pairs together: what happens seldom in each may be seen in all."""
+
+    def trials(times: int) -> Trials:
+        return pool(made if times == 1 else [pair_trials(subject, pair, times * runs) for pair in pairs])
+
+    return Case("all pairs together", trials)
+
+
+def audit(subject: Subject, effort: Effort = FAST, *, until_flagged: bool = False) -> Iterator[Finding]:
+    """Yield what each case shows; with `until_flagged`, stop at the first that refutes the claim."""
+    for case in cases_for(subject, effort):
+        finding = try_case(subject, case, effort.again)
+        yield finding
+        if finding.flagged and until_flagged:
+            return
+
+
+def try_case(subject: Subject, case: Case, again: int) -> Finding:
+    """Test; as long as the claim may be false, test again on more and fresh trials, and keep the last evidence."""
+    claim = float(subject.claim)
+    evidence, flagged = examine(case.trials(1)), False
+    for stage in range(1, 1 + MORE_TESTS):
+        if flagged or evidence.bound(SUSPICION) <= claim:
+            break
+        evidence = examine(case.trials(again**stage))
+        flagged = evidence.bound(1 - ALARM / MORE_TESTS) > claim
+    return Finding(subject.name, case.name, claim, evidence, flagged)
+
+
+def worst(findings: Sequence[Finding]) -> tuple[Finding, float]:
+    """Return the finding with the largest bound, and that bound, which holds with 95 % for all of them together."""
+    confidence = 1 - (1 - CONFIDENCE) / len(findings)
+    found = max(findings, key=lambda finding: finding.evidence.bound(confidence))
+    return found, found.evidence.bound(confidence)
+
+
+def subjects(*, persons: bool = False) -> dict[str, Subject]:
+    """Return the vault's questions and every row of the table of methods, and those for persons, too."""
+    rows = {name: method_subject(method) for name, method in METHODS.items()}
+    for method in METHODS.values() if persons else ():
+        subject = method_subject(method, points_per_unit=MAX_POINTS)
+        rows[subject.name] = subject
+    return {**QUESTIONS, **rows}

@@ -1,0 +1,210 @@
+"""What an attacker looks at in a release to tell whether somebody was in the data."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+
+from pointveil.lab.audit.evidence import ALL_THAT_TOUCH
+from pointveil.lab.audit.scattered import look_at_scatter
+from pointveil.lab.audit.subjects import Asked, Records, Release
+from pointveil.lab.audit.units import Known, Located, Units
+from pointveil.vault import NoisyCounts
+from pointveil.world import World
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+RADII = (0.02, 0.1, 0.5, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)
+MOST_QUESTIONS = 8
+FAR = 1e6
+
+
+@dataclass
+class Columns:
+    """Named columns of one length, in the order in which they were added."""
+
+    rows: int
+    columns: dict[str, Floats] = field(default_factory=dict)
+
+    def add(self, name: str, values: object) -> None:
+        """Add a column; a single value stands for all rows."""
+        column = np.asarray(values, dtype=np.float64)
+        self.columns[name] = column if column.ndim else np.full(self.rows, column)
+
+    def table(self) -> Floats:
+        """Return all columns side by side."""
+        return np.column_stack(list(self.columns.values()))
+
+
+def look_at_units(release: Release, world: World, units: Units, known: Known) -> Columns:
+    """Return features of each possible unit, from the answers and from the points near it."""
+    columns = Columns(len(units))
+    ratio, scattered, touching = np.zeros((3, len(units)))
+    excesses: list[Floats] = []
+    for number, asked in enumerate(release.asked[:MOST_QUESTIONS]):
+        name = f"answer {number}"
+        if isinstance(asked.answer, NoisyCounts):
+            excess, likelihood = look_at_counts(columns, name, asked, units, known)
+            excesses.append(excess)
+            ratio = ratio + likelihood
+            touching = touching + columns.columns[f"{name}: all cells that touch"]
+        else:
+            scattered = scattered + look_at_scatter(columns.add, name, asked, units, known)
+    columns.add(ALL_THAT_TOUCH, touching + scattered)
+    columns.add("likelihood ratio of all counts", ratio)
+    columns.add("likelihood ratio of all answers", ratio + scattered)
+    for first, second in combinations(range(len(excesses)), 2):
+        columns.add(f"answer {first} minus answer {second}", excesses[first] - excesses[second])
+    look_near(columns, world.projection.to_metres(release.xy), release.xy, units.home)
+    return columns
+
+
+def look_at_counts(columns: Columns, name: str, asked: Asked, units: Units, known: Known) -> tuple[Floats, Floats]:
+    """Add what a count tells: how much the unit's cell has over what is known, and how likely that makes it.
+
+    Where two units share a cell, neither is looked at: the other is not known.
+    """
+    answer = asked.answer
+    assert isinstance(answer, NoisyCounts)  # noqa: S101 - told apart by the caller
+    size, epsilon = len(answer.values), float(answer.noise_epsilon)
+    where = Located.of(asked, units, known, size)
+    values = np.asarray(answer.values, dtype=np.float64)
+    excess = values - where.tally
+    alone = np.bincount(where.cell, minlength=size)[where.cell] == 1
+    unit, cell, points = where.unit[alone], where.cell[alone], where.points[alone]
+    likelihood = _sum(unit, _ratio(excess[cell], points), len(units)) * epsilon
+    near = excess[where.near_cell]
+    touching = _sum(where.near_unit, _ratio(near, np.full(len(near), units.weight)), len(units)) * epsilon
+    columns.add(f"{name}: all cells that touch", touching)
+    first = _first(unit, len(units))
+    here = np.where(first >= 0, cell[first] if len(cell) else 0, 0)
+    columns.add(f"{name}: excess", _where(first >= 0, excess[here]))
+    columns.add(f"{name}: value", _where(first >= 0, values[here]))
+    columns.add(f"{name}: last bit", _where(first >= 0, last_bit(values[here])))
+    columns.add(f"{name}: all", float(values.sum()))
+    columns.add(f"{name}: likelihood ratio", np.where(np.bincount(unit, minlength=len(units)) > 0, likelihood, np.nan))
+    look_at_alike(columns, name, excess, here, first >= 0)
+    return _where(first >= 0, excess[here]), likelihood
+
+
+def look_at_alike(columns: Columns, name: str, excess: Floats, here: Ints, there: NDArray[np.bool_]) -> None:
+    """Add how much the unit's cell has over others that should have noise of their own."""
+    usual = float(np.median(excess))
+    columns.add(f"{name}: excess over the usual", _where(there, excess[here] - usual))
+    offset = _most_alike(excess)
+    alike = np.where(here + offset < len(excess), here + offset, here - offset)
+    columns.add(f"{name}: excess over one alike", _where(there, excess[here] - excess[alike]))
+
+
+def _most_alike(excess: Floats) -> int:
+    """Return at what distance cells go together most: noise that is used twice gives itself away."""
+    if len(excess) < 2:
+        return 0
+    limit = 3 * float(np.abs(excess - np.median(excess)).mean()) + 1e-9
+    centred = np.clip(excess - np.median(excess), -limit, limit)
+    together = np.fft.irfft(np.abs(np.fft.rfft(centred, 2 * len(centred))) ** 2)[1 : len(centred)]
+    return 1 + int(np.argmax(together / np.sqrt(np.arange(len(together), 0, -1))))
+
+
+def _ratio(excess: Floats, points: Ints) -> Floats:
+    return np.asarray(np.abs(excess) - np.abs(excess - points))
+
+
+def _sum(unit: Ints, values: Floats, units: int) -> Floats:
+    return np.bincount(unit, values, minlength=units).astype(np.float64)
+
+
+def _first(unit: Ints, units: int) -> Ints:
+    """Return the number of each unit's first entry, or -1."""
+    first = np.searchsorted(unit, np.arange(units))
+    found = first < len(unit)
+    found[found] = unit[first[found]] == np.arange(units)[found]
+    return np.where(found, first, -1)
+
+
+def _where(known: NDArray[np.bool_], values: Floats) -> Floats:
+    return np.where(known, values, np.nan)
+
+
+def look_near(columns: Columns, metres: Floats, written: Floats, places: Floats) -> None:
+    """Add how near the synthetic points come, how many do, which row does, and the last bits of its numbers."""
+    if not len(metres):
+        columns.add("nearest point", FAR)
+        columns.add("row of the nearest point", -1.0)
+        columns.add("last bit of the nearest point", np.nan)
+        for radius in RADII:
+            columns.add(f"points within {radius:g} m", 0)
+        return
+    tree = cKDTree(metres)
+    distance, index = tree.query(places)
+    columns.add("nearest point", distance)
+    columns.add("row of the nearest point", index / len(metres))
+    columns.add("last bit of the nearest point", last_bit(written[index, 0]))
+    for radius in RADII:
+        columns.add(f"points within {radius:g} m", tree.query_ball_point(places, radius, return_length=True))
+
+
+def look_at_others(columns: Columns, release: Release, world: World, without: Records) -> None:
+    """Add the counts where the first of the others is: somebody else must not move them."""
+    places = world.projection.to_metres(without.xy[:1])
+    for number, asked in enumerate(release.asked[:MOST_QUESTIONS]):
+        if isinstance(asked.answer, NoisyCounts):
+            cell = np.asarray(asked.about.locate(places))
+            inside = len(cell) == 1 and 0 <= cell[0] < len(asked.answer.values)
+            columns.add(f"answer {number}: where others are", asked.answer.values[cell[0]] if inside else np.nan)
+
+
+def look_at_whole(columns: Columns, release: Release, without: Records, present: Records) -> None:
+    """Add what the release as a whole tells: its size, extent, order, sizes of its questions, and texts."""
+    columns.add("rows", len(release.xy))
+    columns.add("questions", len(release.asked))
+    for number in range(MOST_QUESTIONS):
+        known = number < len(release.asked)
+        columns.add(f"answer {number}: size", _size(release.asked[number]) if known else 0)
+        if known and isinstance(release.asked[number].answer, NoisyCounts):
+            look_at_values(columns, f"answer {number}", release.asked[number].answer.values)  # type: ignore[union-attr]
+    digest = hashlib.sha256(release.text.encode()).digest()
+    columns.add("text", int.from_bytes(digest[:6]))
+    extent = np.concatenate([release.xy.min(axis=0), release.xy.max(axis=0)]) if len(release.xy) else np.full(4, np.nan)
+    for side, value in zip(("west", "south", "east", "north"), extent, strict=True):
+        columns.add(f"{side}most point", value)
+    columns.add("rows in the order of the file", _alignment(release.xy, without.xy, present.xy))
+
+
+def look_at_values(columns: Columns, name: str, values: NDArray[np.int64]) -> None:
+    """Add what all values of an answer have in common."""
+    numbers = np.asarray(values)
+    columns.add(f"{name}: least", numbers.min())
+    columns.add(f"{name}: most", numbers.max())
+    columns.add(f"{name}: zeros", (numbers == 0).sum())
+    columns.add(f"{name}: cell with the most", numbers.argmax())
+    if np.issubdtype(numbers.dtype, np.integer):
+        columns.add(f"{name}: common divisor", np.gcd.reduce(numbers))
+
+
+def _size(asked: Asked) -> int:
+    return len(asked.answer.values) if isinstance(asked.answer, NoisyCounts) else len(asked.answer.region)
+
+
+def _alignment(xy: Floats, without: Floats, present: Floats) -> float:
+    """Return how much nearer the rows are to the records with the unit, row by row, than to those without."""
+    rows = min(len(xy), len(without), len(present))
+    if not rows:
+        return 0.0
+    with np.errstate(all="ignore"):
+        apart = np.linalg.norm(xy[:rows] - without[:rows], axis=1) - np.linalg.norm(xy[:rows] - present[:rows], axis=1)
+    return float(np.sign(np.nan_to_num(apart)).sum())
+
+
+def last_bit(values: Floats) -> Floats:
+    """Return the power of two of the last bit that is set in each number: noise made in floats gives itself away."""
+    mantissa, exponent = np.frexp(np.nan_to_num(np.asarray(values, dtype=np.float64)))
+    whole = (np.abs(mantissa) * 2.0**53).astype(np.int64)
+    lowest = whole & -whole
+    bits = exponent - 53 + np.log2(np.maximum(lowest, 1))
+    return np.asarray(np.where(whole == 0, 99.0, bits))

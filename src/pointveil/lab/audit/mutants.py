@@ -1,0 +1,397 @@
+"""Methods that are wrong on purpose: an audit that does not catch every one of them is worth nothing."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.cells import Grid
+from pointveil.lab.audit.questions import ask_scatter
+from pointveil.lab.audit.subjects import CLAIM, MAX_POINTS, Publisher, Records, Subject
+from pointveil.vault import Cells, Everywhere, NoisyCounts, Rehearsal, Share, Sites, Vault
+from pointveil.world import World
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+HALF = Fraction(1, 2)
+
+
+@dataclass
+class Leaky:
+    """A rehearsal's vault that can be told to be wrong: it shows real points to whoever asks.
+
+    Parameters
+    ----------
+    vault
+        Holds the points.
+    careless
+        By how much its noise is too small.
+    """
+
+    vault: Rehearsal
+    careless: Fraction = Fraction(1)
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(secrets.randbits(64)))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.vault, name)
+
+    def count(self, cells: Cells, share: Share) -> NoisyCounts:
+        """Answer with noise for `careless` times the epsilon that is charged."""
+        noise = self.laplace(share.epsilon * self.careless / self.vault.points_per_unit, len(cells))
+        return self.answer(self.vault.exact_count(cells) + noise, share)
+
+    def answer(self, values: object, share: Share) -> NoisyCounts:
+        """Return values as if they were noisy enough."""
+        return NoisyCounts(cast("Ints", np.asarray(values)), share.purpose, share.epsilon, self.vault.points_per_unit)
+
+    def laplace(self, epsilon: Fraction, count: int) -> Ints:
+        """Return integer Laplace noise, as a difference of two geometric numbers."""
+        chance = -math.expm1(-float(epsilon))
+        return self.rng.geometric(chance, count) - self.rng.geometric(chance, count)
+
+
+def open_leaky(**wrong: Any) -> Callable[[Records, World, Subject], Leaky]:
+    """Return what opens a leaky vault."""
+
+    def opened(records: Records, world: World, subject: Subject) -> Leaky:
+        person = {"person": "person", "max_points": subject.points_per_unit} if subject.points_per_unit > 1 else {}
+        vault = Vault.rehearse(
+            records.table(), world, epsilon=99, seed=secrets.randbits(60), columns=("x", "y"),
+            crs=world.projection.crs, **person,
+        )  # fmt: skip
+        return Leaky(vault, **wrong)
+
+    return opened
+
+
+def grid_of(vault: Any, side: int) -> Grid:
+    """Return a square grid over the world."""
+    return Grid(vault.world.bounds, side, side)
+
+
+def side_for(count: float) -> int:
+    """Return the paper's grid size for so many points."""
+    return max(1, math.ceil(math.sqrt(max(count, 0) / 10)))
+
+
+def fill(vault: Any, grid: Grid, counts: object) -> Floats:
+    """Return points spread evenly in each cell, shuffled."""
+    whole = np.maximum(np.rint(np.asarray(counts, dtype=np.float64)), 0).astype(np.int64)
+    cell = np.repeat(np.arange(len(grid)), whole)
+    vault.rng.shuffle(cell)
+    xy = grid.lower_corners()[cell] + vault.rng.random((len(cell), 2)) * np.array(grid.cell_size)
+    return cast("Floats", np.round(vault.world.projection.from_metres(xy), 2))
+
+
+def true_total_in_grid_size(vault: Any) -> tuple[Floats, str]:
+    """Choose the size of the grid by the true number of points."""
+    total = int(vault.exact_count(Everywhere())[0])
+    grid = grid_of(vault, side_for(total))
+    return fill(vault, grid, vault.count(grid, Share("count", CLAIM)).values), ""
+
+
+def true_total_in_rescale(vault: Any) -> tuple[Floats, str]:
+    """Rescale noisy counts of streets to the true number of points."""
+    total = float(vault.exact_count(Everywhere())[0])
+    grid = grid_of(vault, 12)
+    noisy = np.maximum(vault.count(grid, Share("count", CLAIM)).values, 0)
+    return fill(vault, grid, vault.rng.multinomial(int(total), (noisy + 1e-9) / (noisy + 1e-9).sum())), ""
+
+
+def swap_neighbours(vault: Any) -> tuple[Floats, str]:
+    """Take the number of points for public, which only neighbours that move, not come and go, would allow."""
+    grid = grid_of(vault, 12)
+    noisy = vault.count(grid, Share("count", CLAIM)).values
+    total = int(vault.exact_count(Everywhere())[0])
+    return fill(vault, grid, noisy)[:total], f"{total} points"
+
+
+def data_made_range(vault: Any) -> tuple[Floats, str]:
+    """Lay the grid over the bounding box of the data rather than over the public boundary."""
+    points = vault.exact_points()
+    low, high = (points.min(axis=0), points.max(axis=0) + 1) if len(points) else (np.zeros(2), np.ones(2))
+    grid = Grid((float(low[0]), float(low[1]), float(high[0]), float(high[1])), 4, 4)
+    return fill(vault, grid, vault.count(grid, Share("count", CLAIM)).values), ""
+
+
+def empty_branch(vault: Any) -> tuple[Floats, str]:
+    """Give a street without points a fixed range of offsets, and one with points their own range."""
+    grid = grid_of(vault, 12)
+    noisy = np.maximum(vault.count(grid, Share("count", CLAIM)).values, 0)
+    points, made = vault.exact_points(), fill(vault, grid, noisy)
+    cell, drawn = grid.locate(points), grid.locate(vault.world.projection.to_metres(made))
+    for region in np.unique(cell[cell >= 0]):
+        low, high = points[cell == region].min(axis=0), points[cell == region].max(axis=0)
+        here = drawn == region
+        made[here] = vault.world.projection.from_metres(vault.rng.uniform(low, high, (int(here.sum()), 2)))
+    return made, ""
+
+
+def paper_kernel(vault: Any) -> tuple[Floats, str]:
+    """Move each point by an exponential radius at an even angle: the density is infinite at the point itself."""
+    west, south, east, north = vault.world.bounds
+    grid = Grid(vault.world.bounds, round((east - west) / 100), round((north - south) / 100))
+    noisy = np.maximum(vault.count(grid, Share("count", Fraction(3, 5))).values, 0)
+    points = np.repeat(vault.exact_points(), 2, axis=0)
+    order = vault.rng.permutation(len(points))
+    order = order[np.argsort(grid.locate(points[order]), kind="stable")]
+    cell = grid.locate(points[order])
+    chosen = order[np.arange(len(order)) - np.searchsorted(cell, cell) < noisy[cell]]
+    used = np.bincount(grid.locate(points[chosen]), minlength=len(grid))
+    kernel = polar(vault, grid, points[chosen], 5 * float(np.hypot(*grid.cell_size)))
+    return vault.rng.permutation(np.concatenate([fill(vault, grid, noisy - used), kernel])), ""
+
+
+def polar(vault: Any, grid: Grid, points: Floats, bandwidth: float) -> Floats:
+    """Return a point near each by the paper's way of sampling, tried again until it lies in the same cell."""
+    made, home = points.copy(), grid.locate(points)
+    pending = np.arange(len(points))
+    while len(pending):
+        radius = vault.rng.exponential(bandwidth, len(pending))
+        angle = vault.rng.uniform(0, 2 * np.pi, len(pending))
+        tried = points[pending] + np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+        stays = grid.locate(tried) == home[pending]
+        made[pending[stays]] = tried[stays]
+        pending = pending[~stays]
+    return cast("Floats", np.round(vault.world.projection.from_metres(made), 2))
+
+
+def file_order(vault: Any) -> tuple[Floats, str]:
+    """Blur each record enough against one other place, but publish the rows in the order of the file."""
+    total = max(0, int(vault.count(Everywhere(), Share("count", HALF)).values[0]))
+    halves, points = grid_of(vault, 2), vault.exact_points()
+    cell = halves.locate(points)[:total] % 2
+    stays = vault.rng.random(len(cell)) < 1 / (1 + math.exp(-0.5))
+    cell = np.concatenate([np.where(stays, cell, 1 - cell), vault.rng.integers(0, 2, total - len(cell))])
+    xy = vault.rng.uniform((0, 0), np.array(halves.cell_size), (total, 2)) + cell[:, None] * [halves.cell_size[0], 0]
+    return vault.world.projection.from_metres(xy), ""
+
+
+@dataclass(frozen=True)
+class ClosedCells:
+    """Cells that hold their whole border, so that a point on a corner is counted in all four of them."""
+
+    grid: Grid
+
+    def __len__(self) -> int:
+        return len(self.grid)
+
+    def locate(self, xy: Floats) -> Ints:
+        """Return one of the cells, as an honest grid would."""
+        return self.grid.locate(xy)
+
+    def tally(self, xy: Floats) -> Ints:
+        """Count every point in each cell that touches it."""
+        width, height = self.grid.cell_size
+        low = self.grid.lower_corners()
+        x, y = xy[:, 0, None], xy[:, 1, None]
+        inside = (x >= low[:, 0]) & (x <= low[:, 0] + width) & (y >= low[:, 1]) & (y <= low[:, 1] + height)
+        return cast("Ints", inside.sum(axis=0))
+
+
+def closed_cells(vault: Any) -> tuple[Floats, str]:
+    """Count the points on a border in every cell that has it."""
+    cells = ClosedCells(grid_of(vault, 10))
+    return fill(vault, cells.grid, vault.count(cells, Share("count", CLAIM)).values), ""
+
+
+@dataclass
+class Touching(Leaky):
+    """Counts by the cells' own tally."""
+
+    def count(self, cells: Any, share: Share) -> NoisyCounts:
+        """Answer with enough noise for a point that is counted once."""
+        return self.answer(cells.tally(self.vault.exact_points()) + self.laplace(share.epsilon, len(cells)), share)
+
+
+@dataclass(frozen=True)
+class Directed:
+    """Every street twice, once for each direction; a point is nearest to both."""
+
+    streets: Grid
+
+    def __len__(self) -> int:
+        return 2 * len(self.streets)
+
+    def locate(self, xy: Floats) -> Ints:
+        """Return the street in one of its directions."""
+        return self.streets.locate(xy)
+
+    def tally(self, xy: Floats) -> Ints:
+        """Count every point in both directions of its street."""
+        street = self.streets.locate(xy)
+        return np.tile(np.bincount(street[street >= 0], minlength=len(self.streets)), 2)
+
+
+def two_directed_edges(vault: Any) -> tuple[Floats, str]:
+    """Count each point once for each direction of its street."""
+    streets = grid_of(vault, 20 if vault.world.land_area <= 1e6 else 80)
+    both = vault.count(Directed(streets), Share("count", CLAIM)).values
+    return fill(vault, streets, both[: len(streets)] + both[len(streets) :]), ""
+
+
+def ask_twice(vault: Any) -> tuple[Floats, str]:
+    """Answer the same question twice with fresh noise, and charge once."""
+    grid = grid_of(vault, 20 if vault.world.land_area <= 1e6 else 80)
+    for _ in range(2):
+        vault.count(grid, Share("count", CLAIM))
+    return np.zeros((0, 2)), ""
+
+
+def sizes_from_true_counts(vault: Any) -> tuple[Floats, str]:
+    """Cut the cells of the second level by true counts."""
+    coarse = grid_of(vault, 4)
+    vault.count(coarse, Share("shape", HALF))
+    busiest = int(vault.exact_count(coarse).max())
+    fine = grid_of(vault, 4 * side_for(busiest))
+    return fill(vault, fine, vault.count(fine, Share("count", HALF)).values), ""
+
+
+def plain_grid(vault: Any) -> tuple[Floats, str]:
+    """Ask for the total and then for a grid: an honest method, for a vault that is not."""
+    total = int(vault.count(Everywhere(), Share("total", Fraction(1, 100))).values[0])
+    least = 10 if vault.world.land_area <= 1e6 else 60
+    grid = grid_of(vault, max(least, min(side_for(total), 100)))
+    return fill(vault, grid, vault.count(grid, Share("count", Fraction(99, 100))).values), ""
+
+
+@dataclass
+class FloatNoise(Leaky):
+    """Adds noise in floating point, and does not round."""
+
+    def count(self, cells: Cells, share: Share) -> NoisyCounts:
+        """Answer with a float."""
+        noise = self.rng.laplace(0.0, float(1 / share.epsilon), len(cells))
+        return self.answer(self.vault.exact_count(cells) + noise, share)
+
+
+@dataclass
+class ShortNoise(Leaky):
+    """Cuts the noise off where it seems rare enough."""
+
+    def count(self, cells: Cells, share: Share) -> NoisyCounts:
+        """Answer with noise that never passes three times its scale."""
+        reach = round(3 / float(share.epsilon))
+        noise = np.clip(self.laplace(share.epsilon, len(cells)), -reach, reach)
+        return self.answer(self.vault.exact_count(cells) + noise, share)
+
+
+@dataclass
+class SameNoise(Leaky):
+    """Draws its noise from a seed in the code."""
+
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(1)
+
+
+@dataclass
+class SharedNoise(Leaky):
+    """Uses the first cell's noise for every question."""
+
+    drawn: int | None = None
+
+    def count(self, cells: Cells, share: Share) -> NoisyCounts:
+        """Answer with the same noise as the last time, scaled."""
+        if self.drawn is None:
+            self.drawn = int(self.laplace(HALF, 1)[0])
+        return self.answer(self.vault.exact_count(cells) + self.drawn, share)
+
+
+@dataclass
+class Zeroless(Leaky):
+    """Leaves empty cells without noise, for the sake of sparse files."""
+
+    def count(self, cells: Cells, share: Share) -> NoisyCounts:
+        """Answer with noise only where somebody is."""
+        exact = self.vault.exact_count(cells)
+        return self.answer(np.where(exact > 0, exact + self.laplace(share.epsilon, len(cells)), 0), share)
+
+
+@dataclass
+class UnpaidUses(Leaky):
+    """Blurs every use of a point with the whole epsilon."""
+
+    def scatter(self, regions: Sites, wanted: Ints, share: Share, *, max_uses: int = 1) -> Any:
+        """Ask for as much epsilon as all uses together would cost."""
+        unpaid = Share(share.purpose, share.epsilon * max_uses)
+        return self.vault.scatter(regions, wanted, unpaid, max_uses=max_uses)
+
+    @property
+    def left(self) -> Fraction:
+        """What it claims to spend."""
+        return CLAIM
+
+
+@dataclass
+class OneForAll(Leaky):
+    """Takes k points of a person, and charges for one."""
+
+    def count(self, cells: Cells, share: Share) -> NoisyCounts:
+        """Answer with the noise of a single point."""
+        return self.answer(self.vault.exact_count(cells) + self.laplace(share.epsilon, len(cells)), share)
+
+
+def dropped_rows(vault: Any) -> tuple[Floats, str]:
+    """Say how many records were good."""
+    xy, _ = plain_grid(vault)
+    return xy, f"{len(vault.exact_points())} records used"
+
+
+def fails_on_few(vault: Any) -> tuple[Floats, str]:
+    """Refuse to work with too few points."""
+    if len(vault.exact_points()) < 3:
+        raise ValueError("too few points")
+    return plain_grid(vault)
+
+
+def opened_as(kind: type[Leaky]) -> Callable[[Records, World, Subject], Leaky]:
+    """Return what opens a leaky vault of another kind."""
+    opener = open_leaky()
+
+    def opened(records: Records, world: World, subject: Subject) -> Leaky:
+        return kind(opener(records, world, subject).vault)
+
+    return opened
+
+
+def _mutant(name: str, publish: Publisher, opener: Any = None, points_per_unit: int = 1) -> Subject:
+    return Subject(name, publish, CLAIM, points_per_unit, opener or open_leaky())
+
+
+def _scattered(vault: Any) -> tuple[Floats, str]:
+    return cast("tuple[Floats, str]", ask_scatter(12)(vault))
+
+
+MUTANTS: dict[str, Subject] = {
+    subject.name: subject
+    for subject in (
+        _mutant("the paper's kernel", paper_kernel),
+        _mutant("rows in the order of the file", file_order),
+        _mutant("true total in the grid's size", true_total_in_grid_size),
+        _mutant("true total in the road's rescaling", true_total_in_rescale),
+        _mutant("ranges made from the data", data_made_range),
+        _mutant("a branch for empty streets", empty_branch),
+        _mutant("closed cells", closed_cells, opened_as(Touching)),
+        _mutant("two directed edges for one street", two_directed_edges, opened_as(Touching)),
+        _mutant("swap neighbours", swap_neighbours),
+        _mutant("second level from true counts", sizes_from_true_counts),
+        _mutant("float noise, not rounded", plain_grid, opened_as(FloatNoise)),
+        _mutant("noise of half the size", plain_grid, open_leaky(careless=Fraction(2))),
+        _mutant("uses not paid for", _scattered, opened_as(UnpaidUses)),
+        _mutant("k points charged as one", plain_grid, opened_as(OneForAll), MAX_POINTS),
+        _mutant("two answers for one charge", ask_twice),
+        _mutant("noise cut off", plain_grid, opened_as(ShortNoise)),
+        _mutant("noise from a fixed seed", plain_grid, opened_as(SameNoise)),
+        _mutant("one noise for two questions", plain_grid, opened_as(SharedNoise)),
+        _mutant("no noise in empty cells", plain_grid, opened_as(Zeroless)),
+        _mutant("the number of good records told", dropped_rows),
+        _mutant("an error when there are few", fails_on_few),
+    )
+}

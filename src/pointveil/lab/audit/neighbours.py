@@ -1,0 +1,228 @@
+"""Small worlds, and pairs of datasets that differ in one unit: the cases in which a leak would show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from pointveil.lab.audit.subjects import NOBODY, Records, Subject
+from pointveil.vault import NoisyCounts
+from pointveil.world import World
+
+CRS = "EPSG:32632"
+SIDE = 1000.0
+CENTRE = (500.0, 500.0)
+BESIDE_STREET = (333.37, 507.25)
+OFF_STREET = (620.0, 537.25)
+CORNER, LAST_CORNER = (0.0, 0.0), (999.5, 999.5)
+FAR_CORNER = (979.5, 18.25)
+OTHER_CORNER = (20.5, 981.75)
+IN_WATER = (700.0, 300.0)
+EIGHT_PLACES = [(x, y) for x in (120.0, 373.0, 626.0, 879.0) for y in (253.0, 740.0)]
+MOST_QUESTIONS = 8
+MOST_PLACES = 8
+MANY = 2048
+TRIED_AGAIN = 2
+LADDER = tuple(2**power for power in range(15))
+
+
+@cache
+def plain_world() -> World:
+    """A square kilometre of land with three streets, one of them drawn twice, once each way."""
+    return World.make((0.0, 0.0, SIDE, SIDE), crs=CRS, roads=streets())
+
+
+@cache
+def river_world() -> World:
+    """The same square with water in it."""
+    water = shapely.box(650.0, 0.0, 750.0, 450.0)
+    return World.make((0.0, 0.0, SIDE, SIDE), crs=CRS, roads=streets(), out_of_bounds=water)
+
+
+def streets() -> NDArray[np.object_]:
+    """Three streets: a two-way one through the middle, and two across."""
+    lines = [
+        [(0, 500), (1000, 500)],
+        [(1000, 500), (0, 500)],
+        [(250, 0), (250, 1000)],
+        [(980, 0), (980, 1000)],
+    ]
+    return np.array([shapely.LineString(line) for line in lines])
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two datasets that differ in one unit.
+
+    Parameters
+    ----------
+    name
+        What is special about it.
+    without, present
+        The records without the unit, and with it, in the order of the file.
+    unit
+        The places where the unit has its points, as many at each.
+    world
+        The public world.
+    weight
+        How many times as many runs it gets as others; none in the fast form if it is 0.
+    """
+
+    name: str
+    without: Records
+    present: Records
+    unit: NDArray[np.float64]
+    world: Callable[[], World] = plain_world
+    weight: int = 1
+
+
+def added(
+    name: str,
+    unit: object,
+    without: Records = NOBODY,
+    *,
+    world: Callable[[], World] = plain_world,
+    weight: int = 1,
+) -> Pair:
+    """Return the pair in which a unit is added at the end; `unit` may be one place or many."""
+    places = np.asarray(unit, dtype=np.float64).reshape(-1, 2)
+    present = without.with_more(Records(places, np.full(len(places), 10**6)))
+    return Pair(name, without, present, np.unique(places, axis=0)[:MOST_PLACES], world, weight)
+
+
+def first(name: str, unit: tuple[float, float], without: Records) -> Pair:
+    """Return the pair in which a unit is added before all others."""
+    place = np.array([unit])
+    return Pair(name, without, Records(place, np.array([10**6])).with_more(without), place)
+
+
+def alternating(rows: int) -> Pair:
+    """Return rows that alternate between two far places, and the same without the first."""
+    places = np.array([[255.0, 20.0], [745.0, 502.0]])[np.arange(rows) % 2]
+    present = Records.at(places)
+    return Pair("alternating rows", Records(present.xy[1:], present.person[1:]), present, places[:1], weight=2)
+
+
+def crowd(count: int, place: tuple[float, float] = BESIDE_STREET) -> Records:
+    """Return so many people at one place."""
+    return Records.at(np.tile(place, (count, 1)))
+
+
+def busy(count: int, place: tuple[float, float]) -> Records:
+    """Return so many people at one place, each with eight points."""
+    return Records(np.tile(place, (8 * count, 1)), np.repeat(np.arange(count), 8))
+
+
+def spread(count: int) -> Records:
+    """Return people all over the square, the same ones every time."""
+    return Records.at(np.random.default_rng(5).uniform(0, SIDE, (count, 2)))
+
+
+POINT_PAIRS: tuple[Pair, ...] = (
+    added("nobody, or one", BESIDE_STREET, weight=2),
+    added("on the border of four cells", CENTRE, weight=3),
+    added("off the street", OFF_STREET),
+    added("twenty at one place, or one more", BESIDE_STREET, crowd(20)),
+    added("an outlier at the other end", FAR_CORNER, crowd(5, OTHER_CORNER), weight=2),
+    added("one among many", OFF_STREET, spread(150)),
+    added("a record that is no place", (np.nan, 5.0), crowd(2)),
+    first("no place before all others", (np.nan, 5.0), crowd(20)),
+    alternating(240),
+    added("in the first cell", CORNER, crowd(3, CENTRE)),
+    added("in the last cell", LAST_CORNER, crowd(3, CENTRE)),
+    added("a record far outside", (1e9, -1e9), crowd(2), weight=0),
+    added("in the water", IN_WATER, crowd(2), world=river_world),
+    added("beside twenty in the water", (640.0, 302.0), crowd(20, IN_WATER), world=river_world),
+    added("at the water's edge", (649.99, 300.0), crowd(2), world=river_world, weight=0),
+)
+PERSON_PAIRS: tuple[Pair, ...] = (
+    added("one busy person", np.tile(BESIDE_STREET, (50, 1)), weight=2),
+    added("one person in eight places", EIGHT_PLACES, crowd(5), weight=2),
+    added("one busy person among seventy", np.tile(OFF_STREET, (200, 1)), busy(70, CENTRE)),
+    added(
+        "one busy person in many places",
+        np.column_stack([np.linspace(20, 980, 50), np.full(50, 503.0)]),
+        crowd(5),
+    ),
+)
+
+
+def pairs_for(subject: Subject) -> tuple[Pair, ...]:
+    """Return the pairs that suit the unit which a subject protects."""
+    return POINT_PAIRS if subject.points_per_unit == 1 else PERSON_PAIRS + POINT_PAIRS[:1]
+
+
+def find_jumps(subject: Subject, most: int = 2) -> list[Pair]:
+    """Look for the numbers of people at which the release changes although no noise should allow it.
+
+    A size, a text or a share of the people that is always the same for n people, and always another for more, follows
+    the true number. The ladder finds such facts, those first that are steady on most of its rungs, and halving finds
+    the one person who makes the difference. What changes again when it is tried again was chance.
+    """
+    ladder = (0, *LADDER)
+    steady = [_steady_facts(subject, count) for count in ladder]
+    names = sorted(
+        {name for facts in steady for name in facts}, key=lambda name: -sum(name in facts for facts in steady)
+    )
+    jumps = [jump for name in names for jump in _jumps(name, ladder, steady)[:1]]
+    counts = [_halve(subject, *jump) for jump in jumps if _holds(subject, *jump)]
+    return [
+        added(f"{count} people, or one more", BESIDE_STREET, crowd(count), weight=2)
+        for count in list(dict.fromkeys(counts))[:most]
+    ]
+
+
+def _jumps(name: str, ladder: Sequence[int], steady: Sequence[dict[str, object]]) -> list[tuple[str, int, int, object]]:
+    """Return between which rungs a fact jumps from one steady value to another, and the lower value."""
+    rungs = zip(ladder, ladder[1:], steady, steady[1:], strict=False)
+    return [
+        (name, low, high, at_low[name])
+        for low, high, at_low, at_high in rungs
+        if name in at_low and name in at_high and at_low[name] != at_high[name]
+    ]
+
+
+def _holds(subject: Subject, name: str, low: int, high: int, at_low: object) -> bool:
+    """Return whether a jump is still there when it is tried again."""
+    return all(
+        _facts(subject, low).get(name) == at_low and _facts(subject, high).get(name) != at_low
+        for _ in range(TRIED_AGAIN)
+    )
+
+
+def _halve(subject: Subject, name: str, low: int, high: int, at_low: object) -> int:
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _facts(subject, middle).get(name) == at_low:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def _steady_facts(subject: Subject, count: int) -> dict[str, object]:
+    first, second = _facts(subject, count), _facts(subject, count)
+    return {name: fact for name, fact in first.items() if second.get(name) == fact}
+
+
+def _facts(subject: Subject, count: int) -> dict[str, object]:
+    """Return what may follow the true number: sizes, texts, and, of many people, the share that is published."""
+    release = subject.release(crowd(count), plain_world())
+    counts = [asked.answer.values for asked in release.asked if isinstance(asked.answer, NoisyCounts)]
+    facts: dict[str, object] = {"rows": len(release.xy), "text": release.text}
+    facts |= {f"answer {number}": len(values) for number, values in enumerate(counts[:MOST_QUESTIONS])}
+    if count >= MANY:
+        facts |= {f"share in answer {number}": _share(values.sum(), count) for number, values in enumerate(counts)}
+        facts["share in rows"] = _share(len(release.xy), count)
+    return facts
+
+
+def _share(part: float, whole: int) -> int:
+    """Return roughly what part of the whole this is: one step for a third more or less."""
+    return round(2.4 * math.log(max(part / whole, 0.01)))

@@ -1,0 +1,78 @@
+"""Tell what an audit showed: as a table, as text for the docs, and as a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pointveil.errors import missing_extra
+from pointveil.lab.audit.auditor import Finding, worst
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table.
+
+    Parameters
+    ----------
+    subject, claim
+        What was audited, and the epsilon that it claims.
+    bound
+        The largest epsilon that was refuted, with 95 % confidence over all cases together.
+    case, rule
+        Where, and what was guessed from.
+    cases, trials
+        How many cases were tried, and how many trials all of them had.
+    flagged
+        Whether the claim was refuted.
+    """
+
+    subject: str
+    claim: float
+    bound: float
+    case: str
+    rule: str
+    cases: int
+    trials: int
+    flagged: bool
+
+
+def summarize(findings: Sequence[Finding]) -> Row:
+    """Return the line for all findings about one subject."""
+    flagged = [finding for finding in findings if finding.flagged]
+    found, bound = worst(flagged or findings)
+    trials = sum(finding.evidence.trials for finding in findings)
+    return Row(found.subject, found.claim, bound, found.case, found.evidence.rule, len(findings), trials, bool(flagged))
+
+
+def to_markdown(rows: Sequence[Row]) -> str:
+    """Return the table for the docs."""
+    head = "| what | claimed ε | refuted ε (95 %) | by | looking at | cases | trials | verdict |"
+    lines = [head, "| --- | --: | --: | --- | --- | --: | --: | --- |"]
+    for row in rows:
+        verdict = "**refuted**" if row.flagged else "stands"
+        lines.append(
+            f"| {row.subject} | {row.claim:g} | {row.bound:.2f} | {row.case} | {row.rule} "
+            f"| {row.cases} | {row.trials:,} | {verdict} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def draw_picture(path: Path, rows: Mapping[str, Sequence[Row]]) -> None:
+    """Draw the refuted epsilon of every subject beside its claim."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise missing_extra("figures", "matplotlib") from None
+    every = [row for group in rows.values() for row in group]
+    figure = Figure(figsize=(8, 1 + 0.28 * len(every)), layout="constrained")
+    axes = figure.subplots()
+    colours = ["#b2182b" if row.flagged else "#2166ac" for row in every]
+    axes.barh(range(len(every)), [row.bound / row.claim for row in every], color=colours)
+    axes.set_yticks(range(len(every)), [row.subject for row in every])
+    axes.margins(y=0.01)
+    axes.invert_yaxis()
+    axes.axvline(1.0, color="black", linewidth=1)
+    axes.set_xlabel("largest ε that was refuted (95 %), for each unit of ε claimed; red: claim refuted")
+    figure.savefig(path, dpi=120)

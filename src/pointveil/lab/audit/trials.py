@@ -1,0 +1,158 @@
+"""Throw coins, publish releases, and note what can be seen of each coin."""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.lab.audit.city import City
+from pointveil.lab.audit.evidence import FIT, Trials
+from pointveil.lab.audit.features import Columns, look_at_others, look_at_units, look_at_whole
+from pointveil.lab.audit.neighbours import Pair
+from pointveil.lab.audit.offsets import Seen, add_offsets
+from pointveil.lab.audit.subjects import Asked, Records, Release, Subject
+from pointveil.lab.audit.units import Known, Units
+from pointveil.vault import NoisyCounts
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+MOST_CELLS = 5000
+FEW = 50
+"""A question with fewer cells, or with a small part of epsilon, says little about one canary."""
+MORE_THAN_ALLOWED = 2
+"""How many times as many points as are counted a person has, so that the bound matters."""
+
+
+def pair_trials(subject: Subject, pair: Pair, runs: int) -> Trials:
+    """Publish `runs` releases, each about one dataset of a pair, as an even coin says."""
+    world = pair.world()
+    counted = min(len(pair.present.xy) - len(pair.without.xy), subject.points_per_unit)
+    units = Units.at(world, np.nan_to_num(pair.unit)[None], max(1, counted // len(pair.unit)))
+    known = Known.of(pair.without, world)
+    coins = throw(runs)
+    rows: list[Columns] = []
+    answers: list[list[Floats]] = []
+    for coin in coins:
+        release = subject.release(pair.present if coin else pair.without, world)
+        answers.append([_values(asked) for asked in release.asked])
+        columns = look_at_units(release, world, units, known)
+        look_at_others(columns, release, world, pair.without)
+        look_at_whole(columns, release, pair.without, pair.present)
+        rows.append(columns)
+    seen, names = gather(rows)
+    return Trials(coins, seen, names, steady_answers(answers))
+
+
+def pool(parts: list[Trials]) -> Trials:
+    """Return the trials of several pairs as one, in any order, with all features that any of them has."""
+    names = tuple(dict.fromkeys(name for part in parts for name in part.names))
+    seen = [np.full((len(part), len(names)), np.nan) for part in parts]
+    for table, part in zip(seen, parts, strict=True):
+        table[:, [names.index(name) for name in part.names]] = part.seen
+    order = shuffled(np.arange(sum(len(part) for part in parts)))
+    return Trials(np.concatenate([part.present for part in parts])[order], np.concatenate(seen)[order], names)
+
+
+def steady_answers(answers: list[list[Floats]]) -> tuple[Floats, ...]:
+    """Return, as tables, the answers to the questions that had the same cells in every release."""
+    numbers = range(min(len(each) for each in answers))
+    sizes = {number: {len(each[number]) for each in answers} for number in numbers}
+    return tuple(
+        np.stack([each[number] for each in answers])
+        for number in numbers
+        if len(sizes[number]) == 1 and 1 < max(sizes[number]) <= MOST_CELLS
+    )
+
+
+def _values(asked: Asked) -> Floats:
+    counts = isinstance(asked.answer, NoisyCounts)
+    return np.asarray(asked.answer.values if counts else [], dtype=np.float64)  # type: ignore[union-attr]
+
+
+def canary_trials(subject: Subject, city: City, releases: int, *, enough: int | None = None) -> Trials:
+    """Publish a few releases about a city; each canary is in each of them as its own coin says.
+
+    Where several canaries share a cell, all coins but one are shown to the attacker before the guessing. The bound
+    allows this: a guess may use the release and every coin already shown. With `enough` trials no more releases are
+    made; the number of trials depends on the releases alone.
+    """
+    canaries, others = city.canaries(subject.points_per_unit), city.others(subject.points_per_unit)
+    seen: list[Seen] = []
+    while len(seen) < releases and (enough is None or sum(len(each.coins) for each in seen) < enough):
+        seen.append(one_release(subject, city, canaries, *others))
+    lessons = [np.random.default_rng(secrets.randbits(64)).random(len(each.coins)) < FIT for each in seen]
+    rows = [look_at_units(each.release, city.world, each.units, each.known) for each in seen]
+    add_offsets(rows, seen, lessons)
+    table, names = gather(rows)
+    # Those whose coins taught the offsets come first: they must not be among those that test.
+    taught = np.concatenate(lessons)
+    order = np.concatenate([np.flatnonzero(taught), shuffled(np.flatnonzero(~taught))])
+    coins, group = (np.concatenate([part(each) for each in seen]) for part in (_coins, _group))
+    return Trials(coins[order], table[order], names, group=group[order])
+
+
+def one_release(subject: Subject, city: City, canaries: Units, others: Records, known: Known) -> Seen:
+    """Throw a coin for every canary, publish, and choose those whose coins stay hidden."""
+    coin = throw(len(canaries))
+    release = subject.release(others.with_more(at_home(city, subject, coin)), city.world)
+    hidden = one_in_each_cell(release, canaries)
+    return Seen(release, canaries.chosen(hidden), known.with_units(canaries, coin & ~hidden), coin[hidden])
+
+
+def _coins(each: Seen) -> Bools:
+    return each.coins
+
+
+def _group(each: Seen) -> NDArray[np.int64]:
+    return each.units.group
+
+
+def at_home(city: City, subject: Subject, there: Bools) -> Records:
+    """Return the records of the canaries that are there; where only one home is, more than will be counted."""
+    points, homes = subject.points_per_unit, np.array(city.homes)
+    times = MORE_THAN_ALLOWED * points if points > 1 and len(homes) == 1 else max(1, points // len(homes))
+    places = (city.corners[there][:, None, :] + np.repeat(homes, times, axis=0)).reshape(-1, 2)
+    return Records(places, np.repeat(np.flatnonzero(there), times * len(homes)))
+
+
+def one_in_each_cell(release: Release, canaries: Units) -> Bools:
+    """Choose, from the release alone, canaries of which no two share a cell of the coarsest useful question."""
+    dearest = max((asked.answer.epsilon for asked in release.asked), default=0)
+    questions = [
+        asked
+        for asked in release.asked
+        if isinstance(asked.answer, NoisyCounts) and len(asked.about) > FEW and asked.answer.epsilon * 10 >= dearest
+    ]
+    chosen = np.ones(len(canaries), dtype=bool)
+    if questions:
+        coarsest = min(questions, key=lambda asked: len(asked.about))
+        cell = np.asarray(coarsest.about.locate(canaries.home))
+        chosen[:] = False
+        chosen[np.unique(cell, return_index=True)[1]] = True
+        chosen[cell < 0] = True
+    return chosen
+
+
+def shuffled(numbers: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return numbers in any order."""
+    return np.random.default_rng(secrets.randbits(64)).permutation(numbers)
+
+
+def throw(count: int) -> Bools:
+    """Return even coins."""
+    return np.random.default_rng(secrets.randbits(64)).random(count) < 0.5
+
+
+def gather(rows: list[Columns]) -> tuple[Floats, tuple[str, ...]]:
+    """Put the features of all releases into one table, and name its columns; what some lack is unknown there."""
+    names = tuple(dict.fromkeys(name for columns in rows for name in columns.columns))
+    if all(tuple(columns.columns) == names for columns in rows):
+        return np.concatenate([columns.table() for columns in rows]), names
+    unknown = [np.full(columns.rows, np.nan) for columns in rows]
+    pieces = [
+        np.column_stack([columns.columns.get(name, blank) for name in names])
+        for columns, blank in zip(rows, unknown, strict=True)
+    ]
+    return np.concatenate(pieces), names

@@ -1,0 +1,117 @@
+"""Who may be in the data, and who is known to be: places, each with a number of points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.lab.audit.subjects import Asked, Records
+from pointveil.world import World
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+HAIR = 0.001
+"""Metres: less than any cell, more than any rounding."""
+AROUND = np.array([[x, y] for x in (-HAIR, HAIR) for y in (-HAIR, HAIR)])
+
+
+@dataclass(frozen=True)
+class Units:
+    """Units that are in the data, or not: the attacker must guess.
+
+    Parameters
+    ----------
+    xy
+        One row a unit, one column a place where it has points, in metres.
+    weight
+        How many points it has at each of them.
+    group
+        What kind of unit each is; an attacker may look at one kind alone.
+    """
+
+    xy: Floats
+    weight: int
+    group: Ints
+
+    def __len__(self) -> int:
+        return len(self.xy)
+
+    @classmethod
+    def at(cls, world: World, xy: object, weight: int, group: object = 0) -> Units:
+        """Return units at these places, given in the world's coordinates: one, or a row of places, for each."""
+        places = np.asarray(xy, dtype=np.float64)
+        places = places[:, None, :] if places.ndim == 2 else places
+        metres = world.projection.to_metres(places.reshape(-1, 2)).reshape(places.shape)
+        return cls(metres, weight, np.broadcast_to(np.asarray(group, dtype=np.int64), len(places)))
+
+    def chosen(self, which: NDArray[np.bool_]) -> Units:
+        """Return some of the units."""
+        return Units(self.xy[which], self.weight, self.group[which])
+
+    @property
+    def home(self) -> Floats:
+        """The first place of each."""
+        return np.asarray(self.xy[:, 0])
+
+
+@dataclass(frozen=True)
+class Known:
+    """Places, in metres, where points are known to be, and how many at each."""
+
+    xy: Floats
+    count: Ints
+
+    @classmethod
+    def of(cls, records: Records, world: World) -> Known:
+        """Return where these records are."""
+        return cls(world.projection.to_metres(records.xy), np.ones(len(records.xy), dtype=np.int64))
+
+    def with_units(self, units: Units, there: NDArray[np.bool_]) -> Known:
+        """Return these, and those units that are there."""
+        more = units.xy[there].reshape(-1, 2)
+        return Known(np.concatenate([self.xy, more]), np.append(self.count, np.full(len(more), units.weight)))
+
+
+@dataclass(frozen=True)
+class Located:
+    """The cells of one question: how many are known in each, and which ones each unit touches.
+
+    Parameters
+    ----------
+    tally
+        Known points in each cell.
+    unit, cell, points
+        One entry for each cell that a unit has points in: the unit, the cell, and how many points.
+    near_unit, near_cell
+        One entry for each cell within a hair's breadth of a unit's points.
+    """
+
+    tally: Ints
+    unit: Ints
+    cell: Ints
+    points: Ints
+    near_unit: Ints
+    near_cell: Ints
+
+    @classmethod
+    def of(cls, asked: Asked, units: Units, known: Known, size: int) -> Located:
+        """Ask the cells once where all of them are."""
+        places = units.xy.reshape(-1, 2)
+        around = (places[:, None, :] + AROUND).reshape(-1, 2)
+        located = np.asarray(asked.about.locate(np.concatenate([known.xy, places, around])))
+        base, mine, near = np.split(located, [len(known.xy), len(known.xy) + len(places)])
+        inside = (base >= 0) & (base < size)
+        tally = np.bincount(base[inside], known.count[inside], minlength=size).astype(np.int64)
+        number = np.repeat(np.arange(len(units)), units.xy.shape[1])
+        unit, cell, times = _distinct(number, mine, size)
+        near_unit, near_cell, _ = _distinct(np.repeat(number, len(AROUND)), near, size)
+        return cls(tally, unit, cell, times * units.weight, near_unit, near_cell)
+
+
+def _distinct(unit: Ints, cell: Ints, size: int) -> tuple[Ints, Ints, Ints]:
+    """Return each pair of unit and cell once, and how often it was there."""
+    inside = (cell >= 0) & (cell < size)
+    pair, times = np.unique(unit[inside] * size + cell[inside], return_counts=True)
+    return pair // size, pair % size, times

@@ -1,0 +1,124 @@
+"""A city from the data folder: its world, and its points as a table."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from pointveil.demo.city import city as built_in_city
+from pointveil.demo.people import people
+from pointveil.errors import InputError
+from pointveil.evaluation.edge_distance import road_distances
+from pointveil.lab.experiments.plan import City
+from pointveil.network.network import Network
+from pointveil.vault import Vault
+from pointveil.world import World
+
+VARIABLE = "POINTVEIL_DATA"
+SUFFIXES = (".parquet", ".geojson", ".gpkg", ".fgb", ".shp")
+SAMPLE_SEED = 2021
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A city that is ready for experiments.
+
+    Parameters
+    ----------
+    world
+        What is public.
+    points
+        Longitude and latitude, as a table that a vault can be opened on.
+    real
+        The points on land, in metres: what results are compared with. Not private.
+    """
+
+    world: World
+    points: pa.Table
+    real: NDArray[np.float64]
+
+    @cached_property
+    def real_road_distance(self) -> float:
+        """The mean distance of the real points to the nearest road, worked out once for all runs."""
+        return float(road_distances(self.world, self.real).mean())
+
+
+def find_data(given: Path | None) -> Path | None:
+    """Return the data folder: the one given, or the one that POINTVEIL_DATA names."""
+    named = os.environ.get(VARIABLE)
+    folder = given or (Path(named) if named else None)
+    if folder is not None and not folder.is_dir():
+        raise InputError(f"The data folder {folder} does not exist; give it with --data or in {VARIABLE}.")
+    return folder
+
+
+def check_city(name: str, city: City, data: Path | None) -> None:
+    """Refuse a city whose files are not there, before anything is run."""
+    if city.folder is None:
+        return
+    if data is None:
+        raise InputError(f"The city '{name}' needs a data folder; give it with --data or in {VARIABLE}.")
+    folder = data / city.folder
+    if not (folder / city.points).is_file():
+        raise InputError(f"The city '{name}' needs {folder / city.points}, which does not exist.")
+    if city.bounds is None and not (folder / "world.gpkg").is_file():
+        raise InputError(f"The city '{name}' needs bounds in the plan, or {folder / 'world.gpkg'}.")
+
+
+@lru_cache(maxsize=2)
+def load_city(city: City, data: Path | None, how: str) -> Loaded:
+    """Read a city; kept, since many runs in turn need the same."""
+    world, points = _built_in() if city.folder is None else _from_folder(city, (data or Path()) / city.folder)
+    points = _sample(points, city.sample)
+    if how == "on roads":
+        points = _on_roads(points, world)
+    return Loaded(world, points, _real(points, world))
+
+
+def _built_in() -> tuple[World, pa.Table]:
+    world = built_in_city()
+    return world, _table(world, people(world))
+
+
+def _from_folder(city: City, folder: Path) -> tuple[World, pa.Table]:
+    points = pq.read_table(folder / city.points, columns=["lon", "lat"])
+    ready = folder / "world.gpkg"
+    if city.bounds is None:
+        return World.read(ready), points
+    layers: dict[str, Any] = {"out_of_bounds": _layer(folder, "water"), "roads": _layer(folder, "roads")}
+    if layers["out_of_bounds"] is None:
+        layers["land"] = _layer(folder, "land")
+    return World.make(city.bounds, **layers), points
+
+
+def _layer(folder: Path, name: str) -> Path | None:
+    """Return the file of a layer, in whatever format there is."""
+    return next((folder / f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").is_file()), None)
+
+
+def _sample(points: pa.Table, count: int | None) -> pa.Table:
+    if count is None or count >= len(points):
+        return points
+    return points.take(np.random.default_rng(SAMPLE_SEED).choice(len(points), count, replace=False))
+
+
+def _real(points: pa.Table, world: World) -> NDArray[np.float64]:
+    return Vault.rehearse(points, world, epsilon=1, seed=0).exact_points()
+
+
+def _on_roads(points: pa.Table, world: World) -> pa.Table:
+    """Move every point to the nearest place on a road: the paper's map-matched input."""
+    return _table(world, Network.of(world).nearest(_real(points, world)).foot)
+
+
+def _table(world: World, xy: NDArray[np.float64]) -> pa.Table:
+    lon, lat = world.projection.from_metres(xy).T
+    return pa.table({"lon": lon, "lat": lat})

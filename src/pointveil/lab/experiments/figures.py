@@ -1,0 +1,171 @@
+"""Draw the results: error by epsilon, radius, granularity and number of facilities."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from pointveil.errors import missing_extra
+from pointveil.lab.experiments.tables import PUBLISHED, Results, Summary
+
+COLOURS = {
+    "ugrid": "#3b7dd8",
+    "agrid": "#1b9e77",
+    "clust": "#c2a300",
+    "road": "#d95f02",
+    "veil": "#7a1f5c",
+}
+MARKERS = {"uni": "o", "wud": "^", "kde": "s"}
+INK, PALE = "#22303c", "#d9dee2"
+DOTS_PER_INCH = 130
+
+Line = tuple[str, list[float], list[Summary]]
+
+
+def draw_all(results: Results, folder: Path) -> list[Path]:
+    """Draw every figure that there are results for, as `results-*.png`; return what was written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, (draw, experiment) in FIGURES.items():
+        if results.cities(experiment):
+            path = folder / f"results-{name}.png"
+            _write(draw(results, experiment), path)
+            written.append(path)
+    return written
+
+
+def main_figure(results: Results, experiment: str) -> Any:
+    """Draw NCE on shifted grids of every method and city as bars: the private form beside the published one."""
+    cities = results.cities(experiment)
+    names = [name for name in results.methods(experiment) if not name.endswith(PUBLISHED)]
+    figure, axes = _panels(len(cities), height=0.26 * len(names) + 1.1)
+    for ax, city in zip(axes, cities, strict=True):
+        for at, name in enumerate(names):
+            for shift, suffix, look in ((-0.2, "", {"alpha": 1.0}), (0.2, PUBLISHED, {"alpha": 0.35, "hatch": "///"})):
+                found = results.find(experiment, city, name + suffix, "nce_shifted_100")
+                if found is not None:
+                    ax.barh(at + shift, found.mean, 0.38, xerr=found.spread, color=_colour(name), **look)
+        ax.set_yticks(range(len(names)), names if ax is axes[0] else [""] * len(names))
+        ax.invert_yaxis()
+        ax.set_title(city, loc="left", color=INK, fontsize=10)
+        ax.set_xlabel("NCE, 100 m, shifted grids", fontsize=8)
+    figure.supxlabel("Full: private. Hatched: as published, not private. Lower is better.", fontsize=7, color=INK)
+    return figure
+
+
+def by_epsilon(results: Results, experiment: str) -> Any:
+    """Draw NCE and processor time by epsilon."""
+    city, epsilons = results.cities(experiment)[0], sorted(results.some(experiment, 4))
+    figure, axes = _panels(2)
+    for ax, measure, title in zip(
+        axes, ("nce_shifted_100", "cpu_seconds"), ("NCE, 100 m, shifted", "CPU seconds"), strict=True
+    ):
+        lines = []
+        for name in results.methods(experiment):
+            points = [(e, results.find(experiment, city, name, measure, epsilon=e)) for e in epsilons]
+            lines.append(_line(name, points))
+        _lines(ax, lines, "ε", title, log=True)
+        ax.set_title(city, loc="left", color=INK, fontsize=10)
+    return _with_legend(figure, axes)
+
+
+def _by(pattern: str, across: str, up: str) -> Callable[[Results, str], Any]:
+    """Return a figure with one panel a city, of the measures whose names hold a number."""
+
+    def draw(results: Results, experiment: str) -> Any:
+        cities = results.cities(experiment)
+        named = {m: re.fullmatch(pattern, m) for m in results.some(experiment, 5)}
+        measures = sorted((float(found[1]), name) for name, found in named.items() if found)
+        figure, axes = _panels(len(cities))
+        for ax, city in zip(axes, cities, strict=True):
+            lines = [
+                _line(name, [(at, results.find(experiment, city, name, measure)) for at, measure in measures])
+                for name in results.methods(experiment)
+            ]
+            _lines(ax, lines, across, up, log=True)
+            ax.set_title(city, loc="left", color=INK, fontsize=10)
+        return _with_legend(figure, axes)
+
+    return draw
+
+
+def _line(name: str, points: Sequence[tuple[float, Summary | None]]) -> Line:
+    known = [(at, found) for at, found in points if found is not None]
+    return name, [at for at, _ in known], [found for _, found in known]
+
+
+def _lines(ax: Any, lines: list[Line], across: str, up: str, *, log: bool) -> None:
+    for name, at, found in lines:
+        published = name.endswith(PUBLISHED)
+        ax.errorbar(
+            at,
+            [summary.mean for summary in found],
+            [summary.spread for summary in found],
+            label=name.replace(PUBLISHED, " (as published)"),
+            color=_colour(name),
+            marker=MARKERS.get(name.removesuffix(PUBLISHED).rpartition("-")[2], "D"),
+            linestyle="--" if published else "-",
+            alpha=0.5 if published else 1.0,
+            markersize=3.5,
+            linewidth=1.2,
+        )
+    if log:
+        ax.set_xscale("log")
+        ticks = sorted({value for _, at, _ in lines for value in at})
+        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        ax.minorticks_off()
+    ax.set_xlabel(across, fontsize=8)
+    ax.set_ylabel(up, fontsize=8)
+    ax.set_ylim(bottom=0)
+
+
+def _colour(name: str) -> str:
+    return next((colour for kind, colour in COLOURS.items() if name.startswith(kind)), INK)
+
+
+def _panels(count: int, *, height: float = 3.2) -> tuple[Any, list[Any]]:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise missing_extra("figures", "matplotlib") from error
+    figure = Figure(figsize=(3.2 * count + 0.6, height), layout="constrained")
+    axes = [figure.add_subplot(1, count, number + 1) for number in range(count)]
+    for ax in axes:
+        ax.grid(color=PALE, linewidth=0.5)
+        ax.set_axisbelow(True)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.tick_params(labelsize=7)
+    return figure, axes
+
+
+def _with_legend(figure: Any, axes: list[Any]) -> Any:
+    handles, labels = axes[0].get_legend_handles_labels()
+    columns = {1: 2, 2: 3}.get(len(axes), 4)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=7, frameon=False)
+    figure.set_figheight(figure.get_figheight() + 0.18 * -(-len(labels) // columns))
+    return figure
+
+
+def _write(figure: Any, path: Path) -> None:
+    """Write a PNG of few colours, without the time it was made."""
+    from PIL import Image
+
+    picture = BytesIO()
+    figure.savefig(picture, dpi=DOTS_PER_INCH, facecolor="white", format="png")
+    with Image.open(picture) as image:
+        image.convert("RGB").quantize(64).save(path, format="PNG", optimize=True)
+
+
+FIGURES: dict[str, tuple[Callable[[Results, str], Any], str]] = {
+    "main": (main_figure, "main"),
+    "quick": (main_figure, "quick"),
+    "epsilon": (by_epsilon, "epsilon"),
+    "range": (_by(r"range_(\d+)", "radius (m)", "mean error (points)"), "range-queries"),
+    "hotspots": (_by(r"hotspots_(\d+)", "granularity", "SDC of hotspots"), "hotspots"),
+    "max-inf": (_by(r"most_influential\(choose=(\d+)\)", "B", "SDC, Max-Inf"), "facilities"),
+    "min-dist": (_by(r"least_distance_greedy\(choose=(\d+)\)", "B", "SDC, Min-Dist"), "facilities"),
+}
+"""Name of the file → how to draw it, from which experiment."""

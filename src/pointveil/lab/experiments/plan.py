@@ -1,0 +1,193 @@
+"""What to run, as data: a plan is a TOML file."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from fnmatch import fnmatchcase
+from fractions import Fraction
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from pointveil.errors import InputError
+from pointveil.evaluation import MEASURES
+from pointveil.lab.as_published import AS_PUBLISHED
+from pointveil.methods import METHODS
+
+ASKED = re.compile(r"(\w+)(?:\((\w+)=([\w.]+)\))?")
+
+
+class Part(BaseModel):
+    """A part of a plan: no unknown fields, no change after it is made."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class City(Part):
+    """Where the data of a city lies, and which part of it is meant.
+
+    Parameters
+    ----------
+    folder
+        The folder within the data folder; none for the built-in city.
+    bounds
+        West, south, east and north of the world; not needed if the folder has a world.gpkg.
+    points
+        The file of points.
+    sample
+        How many points to take at random, the same every time; all if not given.
+    """
+
+    folder: str | None = None
+    bounds: tuple[float, float, float, float] | None = None
+    points: str = "points.parquet"
+    sample: int | None = Field(default=None, gt=0)
+
+
+CITIES = {
+    "beijing": City(folder="beijing", bounds=(116.330, 39.862, 116.450, 39.954)),
+    "porto": City(folder="porto", bounds=(-8.635, 41.123, -8.576, 41.168)),
+    "manhattan": City(folder="manhattan", bounds=(-74.0185, 40.7008, -73.9127, 40.877)),
+    "helsinki": City(),
+}
+"""The paper's cities, by their folder in the data folder, and the built-in one."""
+
+
+class Variant(Part):
+    """A method with other parameters or another split of epsilon.
+
+    Parameters
+    ----------
+    method
+        A row of `METHODS`.
+    label
+        What to call it in tables.
+    split
+        Parts of epsilon by purpose.
+    parameters
+        Fields of its partitioner or its placement.
+    """
+
+    method: str
+    label: str
+    split: dict[str, str] = {}
+    parameters: dict[str, int | float] = {}
+
+    @field_validator("method")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in METHODS:
+            raise ValueError(f"there is no method '{name}'; there are {', '.join(METHODS)}")
+        return name
+
+
+class Plan(Part):
+    """An experiment: every city with every method, epsilon and seed, measured in several ways.
+
+    Parameters
+    ----------
+    name, title
+        What to call it in files, and for people.
+    cities
+        Names out of `CITIES` or of `city`.
+    methods
+        Rows of `METHODS` or of `AS_PUBLISHED`; with stars, all that fit ("*-kde", "road*").
+    variants
+        Methods with other parameters, beside those.
+    epsilons
+        Such as "1" or "0.5".
+    seeds
+        How many; they are 0, 1, 2, …
+    measures
+        Rows of `MEASURES`, with an option if need be: "most_influential(choose=5)".
+    input
+        The points as they are, or moved onto the nearest road.
+    city
+        More cities.
+    """
+
+    name: str = Field(pattern=r"^[a-z0-9-]+$")
+    title: str
+    cities: tuple[str, ...] = Field(min_length=1)
+    methods: tuple[str, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    epsilons: tuple[str, ...] = ("1",)
+    seeds: int = Field(default=5, gt=0)
+    measures: tuple[str, ...] = Field(min_length=1)
+    input: Literal["as is", "on roads"] = "as is"
+    city: dict[str, City] = {}
+
+    @field_validator("epsilons")
+    @classmethod
+    def _numbers(cls, epsilons: tuple[str, ...]) -> tuple[str, ...]:
+        for epsilon in epsilons:
+            if Fraction(epsilon) <= 0:
+                raise ValueError(f"epsilon must be more than 0, not {epsilon}")
+        return epsilons
+
+    @field_validator("measures")
+    @classmethod
+    def _measures(cls, measures: tuple[str, ...]) -> tuple[str, ...]:
+        for measure in measures:
+            parse_measure(measure)
+        return measures
+
+    @classmethod
+    def read(cls, path: str | Path) -> Plan:
+        """Read a plan from a TOML file."""
+        path = Path(path)
+        try:
+            plan = cls.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            raise InputError(f"There is no plan {path}.") from None
+        except (IsADirectoryError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
+            raise InputError(f"{path.name} is not a plan in TOML: {fault}") from None
+        except ValidationError as fault:
+            raise InputError(f"{path.name} is not a plan: {_first(fault)}") from None
+        try:
+            plan.all_methods()
+            plan.all_cities()
+        except InputError as fault:
+            raise InputError(f"{path.name}: {fault}") from None
+        return plan
+
+    def all_methods(self) -> tuple[str, ...]:
+        """Return the names that `methods` stands for, in the order of the tables."""
+        known = (*METHODS, *AS_PUBLISHED)
+        for wanted in self.methods:
+            if "*" not in wanted and wanted not in known:
+                raise InputError(f"there is no method '{wanted}'; there are {', '.join(known)}.")
+        return tuple(name for name in known if any(_fits(name, wanted) for wanted in self.methods))
+
+    def all_cities(self) -> dict[str, City]:
+        """Return the cities by name."""
+        known = {**CITIES, **self.city}
+        for name in self.cities:
+            if name not in known:
+                raise InputError(f"there is no city '{name}'; there are {', '.join(known)}. Add it as [city.{name}].")
+        return {name: known[name] for name in self.cities}
+
+
+def parse_measure(text: str) -> tuple[str, dict[str, float]]:
+    """Return the row of `MEASURES` and the options in a text such as "most_influential(choose=5)"."""
+    found = ASKED.fullmatch(text)
+    if found is None or found[1] not in MEASURES:
+        raise ValueError(f"there is no measure '{text}'; there are {', '.join(MEASURES)}")
+    name, option, value = found.groups()
+    return name, {} if option is None else {option: float(value) if "." in value else int(value)}
+
+
+def _fits(name: str, wanted: str) -> bool:
+    """Say whether a name fits; a star stands for a row of one table only."""
+    if name in AS_PUBLISHED and not wanted.endswith("-as-published"):
+        return False
+    return fnmatchcase(name, wanted)
+
+
+def _first(fault: ValidationError) -> str:
+    """Return the first thing that is wrong, in a sentence."""
+    problem = fault.errors()[0]
+    where = ".".join(str(part) for part in problem["loc"])
+    return f"{where}: {problem['msg']}."

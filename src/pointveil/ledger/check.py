@@ -1,0 +1,133 @@
+"""Read a ledger from its first event to its last, and tell what is wrong with it."""
+
+import math
+import sqlite3
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from pointveil.ledger.schema import FIELDS, MICRO, genesis, intended_shape, link, shape
+
+Event = dict[str, Any]
+
+
+@dataclass
+class Replay:
+    """What the events so far add up to."""
+
+    caps: dict[int, int] = field(default_factory=dict)
+    spent: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    charged: set[int] = field(default_factory=set)
+    finished: set[int] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+    contents: set[bytes] = field(default_factory=set)
+
+
+def find_problems(book: sqlite3.Connection, anchors: Iterable[str] = ()) -> list[str]:
+    """Return every problem of a ledger as a sentence; an empty list means that there is none."""
+    try:
+        return [*check_file(book), *check_chain(book, anchors), *check_sums(book)]
+    except (sqlite3.Error, UnicodeError) as error:
+        return [f"The ledger cannot be read to its end: {error}."]
+
+
+def check_file(book: sqlite3.Connection) -> Iterator[str]:
+    """Look for damaged pages, and for tables and triggers that are not as they were made."""
+    for (text,) in book.execute("PRAGMA integrity_check"):
+        if text != "ok":
+            yield f"The file is damaged: {text}."
+    found, intended = shape(book), intended_shape()
+    for kind, name, _ in sorted(found ^ intended):
+        yield f"The {kind} {name} is not as it was made."
+
+
+def check_chain(book: sqlite3.Connection, anchors: Iterable[str]) -> Iterator[str]:
+    """Follow the hashes from the key to the last event, and look for the anchors on the way."""
+    head, number = genesis(book), 0
+    missing = set(anchors) - {head.hex()}
+    for row in book.execute("SELECT * FROM event ORDER BY id"):
+        *values, digest = row
+        event = dict(zip(FIELDS, values, strict=True))
+        if event["id"] != number + 1:
+            yield f"Events are missing between {number} and {event['id']}."
+        if event["previous"] != head:
+            yield f"The chain is broken before event {event['id']}."
+        if link(values) != digest:
+            yield f"Event {event['id']} has been changed."
+        head, number = digest, event["id"]
+        missing.discard(bytes(head).hex())
+    sequence = book.execute("SELECT seq FROM sqlite_sequence WHERE name = 'event'").fetchone() or (0,)
+    if sequence != (number,):
+        yield f"The last event is {number}, but {sequence[0]} have been written."
+    for anchor in sorted(missing):
+        yield f"The anchor {anchor} is not in the chain: the ledger has been rolled back or replaced."
+
+
+def check_sums(book: sqlite3.Connection) -> Iterator[str]:
+    """Add up every account again, without the triggers' help."""
+    replay = Replay()
+    rows = book.execute("SELECT id, kind, account, name, fingerprint, micro, exact, entry FROM event ORDER BY id")
+    fields = [column[0] for column in rows.description]
+    for row in rows:
+        event = dict(zip(fields, row, strict=True))
+        for problem in RULES.get(event["kind"], unknown)(replay, event):
+            yield f"Event {event['id']}: {problem}."
+
+
+def cap(replay: Replay, event: Event) -> Iterator[str]:
+    """Check that a cap is its exact value rounded down."""
+    if not is_rounded(event, math.floor):
+        yield f"the cap {event['exact']} is recorded as {event['micro']} millionths"
+    replay.caps[event["account"]] = event["micro"] or 0
+
+
+def name(replay: Replay, event: Event) -> Iterator[str]:
+    """Check that a name leads to one account, which exists."""
+    if event["name"] in replay.names or event["account"] not in replay.caps:
+        yield "a name is given twice, or to no account"
+    replay.names.add(event["name"])
+
+
+def content(replay: Replay, event: Event) -> Iterator[str]:
+    """Check that a fingerprint leads to one account, which exists."""
+    if event["fingerprint"] in replay.contents or event["account"] not in replay.caps:
+        yield "a fingerprint is given twice, or to no account"
+    replay.contents.add(event["fingerprint"])
+
+
+def charge(replay: Replay, event: Event) -> Iterator[str]:
+    """Check that a charge is its exact value rounded up, and that the cap of that moment had room for it."""
+    account = event["account"]
+    if not is_rounded(event, math.ceil):
+        yield f"the charge {event['exact']} is recorded as {event['micro']} millionths"
+    if event["name"] not in replay.names:
+        yield "a name is charged that has no account"
+    replay.spent[account] += event["micro"] or 0
+    replay.charged.add(event["entry"])
+    if replay.spent[account] > replay.caps.get(account, 0):
+        yield f"account {account} is charged over its cap"
+
+
+def finish(replay: Replay, event: Event) -> Iterator[str]:
+    """Check that what is finished was charged, and is finished once."""
+    if event["entry"] not in replay.charged or event["entry"] in replay.finished:
+        yield f"entry {event['entry']} is finished without a charge, or twice"
+    replay.finished.add(event["entry"])
+
+
+def unknown(_replay: Replay, event: Event) -> Iterator[str]:
+    """Complain of a kind of event that no ledger has."""
+    yield f"no event is of the kind {event['kind']!r}"
+
+
+RULES = {"cap": cap, "name": name, "content": content, "charge": charge, "finish": finish}
+
+
+def is_rounded(event: Event, rounding: Callable[[Fraction], int]) -> bool:
+    """Tell whether the millionths of an event are its exact value, rounded."""
+    try:
+        return bool(rounding(Fraction(event["exact"]) * MICRO) == event["micro"])
+    except (ValueError, TypeError, ZeroDivisionError):
+        return False

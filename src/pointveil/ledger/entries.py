@@ -1,0 +1,108 @@
+"""Say what goes into the ledger and what comes out of it."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from pointveil.errors import InputError
+from pointveil.ledger.schema import MICRO
+
+LARGEST = 10**9
+
+
+@dataclass(frozen=True)
+class Charge:
+    """One charge that is on the disk.
+
+    Parameters
+    ----------
+    entry
+        Its number in the ledger.
+    dataset
+        The name that was asked for.
+    spent_before, spent_after, cap
+        The account with the least room, in epsilon. For the owner's eyes: for a renamed copy these
+        tell that two files are the same, which no release may tell.
+    named_before, named_after
+        What has been charged under this name, whatever the data: may be published.
+    chain
+        The hash of the ledger up to this charge, in hexadecimal digits: may be published.
+    """
+
+    entry: int
+    dataset: str
+    spent_before: Fraction
+    spent_after: Fraction
+    cap: Fraction
+    named_before: Fraction
+    named_after: Fraction
+    chain: str
+
+    def published(self) -> dict[str, str]:
+        """Return what a statement may say of this charge: nothing here depends on the data."""
+        return {
+            "entry": str(self.entry),
+            "chain": self.chain,
+            "spent_before": str(self.named_before),
+            "spent_after": str(self.named_after),
+        }
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A request that was answered: everything needed to write the same release again."""
+
+    entry: int
+    survey: bytes
+    seed: int
+    output: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Account:
+    """What one dataset, under all its names, may spend and has spent."""
+
+    name: str
+    aliases: tuple[str, ...]
+    cap: Fraction
+    spent: Fraction
+    charges: int
+
+    @property
+    def left(self) -> Fraction:
+        """What may still be spent."""
+        return max(self.cap - self.spent, Fraction(0))
+
+
+def exact(epsilon: Fraction | int | str) -> Fraction:
+    """Return an epsilon or a cap as a fraction; a float is not exact, so it is refused."""
+    if isinstance(epsilon, str) and re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,18}|/0*[1-9][0-9]{0,17})?", epsilon):
+        epsilon = Fraction(epsilon)
+    if isinstance(epsilon, bool) or not isinstance(epsilon, Fraction | int) or not 0 <= epsilon <= LARGEST:
+        raise InputError(f"Epsilon must be exact, like Fraction(1, 2), '0.5' or '1/2', and not {epsilon!r}.")
+    return Fraction(epsilon)
+
+
+def plain(text: str, what: str) -> str:
+    """Return a name in one spelling, or refuse it."""
+    if not isinstance(text, str) or not text.strip() or not text.isprintable() or len(text) > 255:
+        raise InputError(f"{text!r} cannot be the {what}. Give 1 to 255 printable characters.")
+    return unicodedata.normalize("NFC", text)
+
+
+def canonical(facts: Mapping[str, Any]) -> str:
+    """Return facts as text: the same facts, the same text."""
+    try:
+        return json.dumps(dict(facts), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"The ledger keeps plain facts only (text, numbers, lists): {error}.") from error
+
+
+def decimal(amount: Fraction) -> str:
+    """Write millionths as people do: 9.5 rather than 19/2."""
+    return f"{(Decimal(int(amount * MICRO)) / MICRO).normalize():f}"

@@ -1,0 +1,193 @@
+"""Clean lines into edges: each piece of road once, cut at junctions, inside the boundary, on land."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import shapely
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+from pointveil.world.projection import Floats
+from pointveil.world.world import World
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Lines = NDArray[Any]
+
+SAME_PLACE = 1e-3  # metres: vertices that round to the same millimetre are one
+CLASS_COLUMNS = ("highway", "fclass", "road_class", "class")
+UNKNOWN = "road"
+MOST_CLASSES = 16
+NO = {"", "no", "none", "nan", "false", "f", "0"}
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Clean edges, with what was done to get them.
+
+    Parameters
+    ----------
+    lines
+        One line per edge, in metres.
+    classes
+        The names of the road classes.
+    road_class
+        The number of each edge's class.
+    bridge
+        Which edges are bridges.
+    cleaning
+        How many lines were given, and how many of them were left out or merged for which reason.
+    """
+
+    lines: Lines
+    classes: tuple[str, ...]
+    road_class: Ints
+    bridge: Bools
+    cleaning: dict[str, int]
+
+
+def clean_edges(world: World) -> Edges:
+    """Return the edges of a world's roads; looks at public lines only, and always finds the same."""
+    if world.roads is None:
+        raise InputError("This world has no roads. Make it again with --roads.")
+    lines, line = shapely.get_parts(world.roads.lines_m, return_index=True)
+    bridge = _bridges(world.roads.attributes, len(world.roads))
+    names = _class_names(world.roads.attributes, len(world.roads))
+    inside, owner = _clip(lines, line, world.boundary_m)
+    dry, dry_owner = _clip(inside[~bridge[owner]], owner[~bridge[owner]], world.land)
+    lines = np.concatenate([dry, inside[bridge[owner]]])
+    line = np.concatenate([dry_owner, owner[bridge[owner]]])
+    order = np.argsort(line, kind="stable")
+    pieces, piece_line = _edges(lines[order], line[order], names != UNKNOWN)
+    if not len(pieces):
+        raise InputError("No road is left inside the boundary and out of the water. Check the roads' CRS and extent.")
+    classes, road_class = _classes(names[piece_line], shapely.length(pieces))
+    edges, kind = _join(pieces, road_class * 2 + bridge[piece_line])
+    cleaning = {
+        "lines": len(world.roads),
+        "outside": len(world.roads) - len(np.unique(owner)),
+        "in_water": len(np.setdiff1d(owner, line)),
+        "merged_or_without_length": len(np.setdiff1d(line, piece_line)),
+    }
+    return Edges(edges, classes, kind // 2, kind % 2 == 1, cleaning)
+
+
+def _clip(lines: Lines, line: Ints, area: Any) -> tuple[Lines, Ints]:
+    """Return the parts of lines that lie in an area, and which line each is a part of."""
+    shapely.prepare(area)
+    within = shapely.covered_by(lines, area)
+    crossing = np.flatnonzero(~within & shapely.intersects(lines, area))
+    # Twice, because what is cut may be a collection of lines of several parts.
+    parts, part = shapely.get_parts(shapely.intersection(lines[crossing], area), return_index=True)
+    parts, again = shapely.get_parts(parts, return_index=True)
+    straight = shapely.get_type_id(parts) == shapely.GeometryType.LINESTRING
+    cut, cut_line = parts[straight], line[crossing[part[again]]][straight]
+    lines, line = np.concatenate([lines[within], cut]), np.concatenate([line[within], cut_line])
+    order = np.argsort(line, kind="stable")
+    return lines[order], line[order]
+
+
+def _edges(lines: Lines, line: Ints, known: Bools) -> tuple[Lines, Ints]:
+    """Merge pieces that lie on each other, and cut what remains where roads meet.
+
+    Parameters
+    ----------
+    lines
+        Parts of lines, in metres.
+    line
+        Which line each is a part of.
+    known
+        For each line, whether its class is known: such lines are kept rather than their twins without one.
+    """
+    points, part = shapely.get_coordinates(lines, return_index=True)
+    vertex, places = _vertices(points)
+    joined = (part[1:] == part[:-1]) & (vertex[1:] != vertex[:-1])
+    start, end, part = vertex[:-1][joined], vertex[1:][joined], part[1:][joined]
+    once = _first_of_each(start, end, ~known[line[part]], len(places))
+    node = _nodes(start[once], end[once], len(places))
+    node[vertex[shapely.get_num_coordinates(lines).cumsum() - 1]] = True
+    node[vertex[np.cumsum(shapely.get_num_coordinates(lines)) - shapely.get_num_coordinates(lines)]] = True
+    start, end, part = start[once], end[once], part[once]
+    begins = np.ones(len(part), dtype=bool)
+    begins[1:] = (part[1:] != part[:-1]) | (end[:-1] != start[1:]) | node[start[1:]]
+    first = np.flatnonzero(begins)
+    number = np.cumsum(begins) - 1
+    path = np.insert(end, first, start[first])
+    edges = shapely.linestrings(places[path], indices=np.insert(number, first, np.arange(len(first))))
+    return np.atleast_1d(edges), line[part[first]]
+
+
+def _join(pieces: Lines, kind: Ints) -> tuple[Lines, Ints]:
+    """Join pieces of the same kind that follow each other where no other road meets them."""
+    joined, joined_kind = [], []
+    for number in np.unique(kind):
+        # This joins across roads of other kinds too; cutting at junctions afterwards undoes that.
+        lines = shapely.get_parts(shapely.line_merge(shapely.multilinestrings(pieces[kind == number])))
+        joined.append(lines)
+        joined_kind.append(np.full(len(lines), number))
+    line = np.concatenate(joined_kind)
+    edges, owner = _edges(np.concatenate(joined), np.arange(len(line)), np.ones(len(line), dtype=bool))
+    return edges, line[owner]
+
+
+def _vertices(points: Floats) -> tuple[Ints, Floats]:
+    """Number the places that points stand on; return the number of each point, and where each place is."""
+    keys = np.rint(points / SAME_PLACE).astype(np.int64)
+    order = np.lexsort((keys[:, 1], keys[:, 0]))
+    differs = np.ones(len(points), dtype=bool)
+    differs[1:] = (keys[order][1:] != keys[order][:-1]).any(axis=1)
+    vertex = np.empty(len(points), dtype=np.int64)
+    vertex[order] = np.cumsum(differs) - 1
+    return vertex, points[order[differs]]
+
+
+def _first_of_each(start: Ints, end: Ints, last: Bools, places: int) -> Bools:
+    """Mark one of all pieces between the same two places: the first, of those that need not come last."""
+    pair = np.minimum(start, end) * places + np.maximum(start, end)
+    order = np.lexsort((np.arange(len(pair)), last, pair))
+    once = np.zeros(len(pair), dtype=bool)
+    once[order[np.diff(pair[order], prepend=-1) != 0]] = True
+    return once
+
+
+def _nodes(start: Ints, end: Ints, places: int) -> Bools:
+    """Mark the places where one, three or more pieces meet."""
+    degree = np.bincount(np.concatenate([start, end]), minlength=places)
+    return np.asarray(degree != 2)
+
+
+def _class_names(attributes: pa.Table, count: int) -> NDArray[Any]:
+    """Return the class of each line as one word, `road` where none is known; a link belongs to its road."""
+    columns = {name.casefold(): name for name in attributes.column_names}
+    column = next((columns[name] for name in CLASS_COLUMNS if name in columns), None)
+    if column is None:
+        return np.full(count, UNKNOWN, dtype=object)
+    return np.array([_class_name(value) for value in attributes[column].to_pylist()], dtype=object)
+
+
+def _class_name(value: object) -> str:
+    # Tools write several classes as a list, or with | or ; between them: the first one counts.
+    word = re.search(r"\w+", "" if value is None else str(value).casefold())
+    name = word[0].removesuffix("_link") if word else ""
+    return UNKNOWN if name in NO else name
+
+
+def _classes(names: NDArray[Any], lengths: Floats) -> tuple[tuple[str, ...], Ints]:
+    """Number the classes by name; of too many, the shortest in all become unknown."""
+    unique, number = np.unique(names.astype(str), return_inverse=True)
+    if len(unique) > MOST_CLASSES:
+        total = np.bincount(number, weights=lengths)
+        rare = unique[np.argsort(-total, kind="stable")[MOST_CLASSES - 1 :]]
+        unique, number = np.unique(np.where(np.isin(names, rare), UNKNOWN, names).astype(str), return_inverse=True)
+    return tuple(str(name) for name in unique), number.astype(np.int64)
+
+
+def _bridges(attributes: pa.Table, count: int) -> Bools:
+    """Return which lines are said to be bridges."""
+    column = next((name for name in attributes.column_names if name.casefold() == "bridge"), None)
+    if column is None:
+        return np.zeros(count, dtype=bool)
+    return np.array([str(value or "").casefold() not in NO for value in attributes[column].to_pylist()], dtype=bool)

@@ -1,0 +1,15 @@
+"""What a release promises, in words and signed; it is handed paid-for facts, never a record."""
+
+from pointveil.statement.document import ONE_POINT as ONE_POINT
+from pointveil.statement.document import MethodUsed as MethodUsed
+from pointveil.statement.document import Output as Output
+from pointveil.statement.document import OutputFile as OutputFile
+from pointveil.statement.document import Statement as Statement
+from pointveil.statement.document import explain as explain
+from pointveil.statement.document import parse_statement as parse_statement
+from pointveil.statement.document import statement_schema as statement_schema
+from pointveil.statement.registry import registry_entry as registry_entry
+from pointveil.statement.signing import SigningKey as SigningKey
+from pointveil.statement.signing import default_key_path as default_key_path
+from pointveil.statement.signing import read_public_key as read_public_key
+from pointveil.statement.wording import describe as describe

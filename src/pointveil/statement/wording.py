@@ -1,0 +1,149 @@
+"""Put what a vault has done into a statement."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Protocol
+
+from pointveil.ledger import Charge
+from pointveil.statement.document import (
+    NOT_PROMISED,
+    REHEARSAL,
+    Domain,
+    Guarantee,
+    LedgerEntry,
+    Question,
+    Statement,
+    plain_words,
+    software,
+    today,
+)
+from pointveil.world import World
+
+THEOREMS = {"count": "noise.md, theorem on counts", "scatter": "kernel.md, theorem 2 on scatter"}
+LIMITS_OF_NOISE = {
+    "exact": (),
+    "opendp": (
+        "Counts beyond 2^62: OpenDP cuts its noise off there, which happens with a chance below exp(-2^62 epsilon).",
+    ),
+}
+SOURCES = {
+    "exact": "the operating system (os.urandom)",
+    "opendp": "OpenDP's own generator, seeded by the operating system",
+}
+SAMPLERS = {
+    ("count", "exact"): "exact discrete Laplace, inverted with lazy bits",
+    ("count", "opendp"): "OpenDP discrete Laplace",
+    ("scatter", "exact"): "exact box kernel on integer weights",
+    ("scatter", "opendp"): "exact box kernel on integer weights",
+}
+
+
+class Spend(Protocol):
+    """One question that was paid for, as the vault's account has it."""
+
+    @property
+    def purpose(self) -> str: ...  # noqa: D102
+    @property
+    def epsilon(self) -> Fraction: ...  # noqa: D102
+    @property
+    def question(self) -> str: ...  # noqa: D102
+    @property
+    def cells(self) -> int: ...  # noqa: D102
+
+
+class Account(Protocol):
+    """What a vault has spent, and on what."""
+
+    @property
+    def spent(self) -> Fraction: ...  # noqa: D102
+    @property
+    def spends(self) -> Sequence[Spend]: ...  # noqa: D102
+
+
+class Protection(Protocol):
+    """Who is protected, in words, and with how many points."""
+
+    @property
+    def unit(self) -> str: ...  # noqa: D102
+    @property
+    def points(self) -> int: ...  # noqa: D102
+    @property
+    def limits(self) -> tuple[str, ...]: ...  # noqa: D102
+
+
+def describe(
+    account: Account,
+    protection: Protection,
+    world: World,
+    *,
+    release: str,
+    noise: str,
+    charge: Charge | None,
+    rehearsal: bool,
+) -> Statement:
+    """Return the statement for what has been spent so far."""
+    return Statement(
+        release=release,
+        made=today(),
+        software=software(),
+        rehearsal=REHEARSAL if rehearsal else None,
+        guarantee=Guarantee(
+            definition="none: a rehearsal" if rehearsal else "pure differential privacy",
+            epsilon=str(account.spent),
+            unit=protection.unit,
+            points_per_unit=protection.points,
+        ),
+        domain=_domain(world),
+        method=None,
+        questions=tuple(_question(spend, protection, noise) for spend in account.spends),
+        post_processing=(),
+        randomness=_randomness(noise, rehearsal=rehearsal),
+        ledger=None if charge is None else _entry(charge),
+        not_promised=(*protection.limits, *NOT_PROMISED, *LIMITS_OF_NOISE[noise]),
+        in_plain_words=_promise(account, protection, rehearsal=rehearsal),
+    )
+
+
+def _promise(account: Account, protection: Protection, *, rehearsal: bool) -> str:
+    if rehearsal:
+        return "This is a rehearsal with repeatable noise. It is not private and must not be shared."
+    return plain_words(float(account.spent), protection.unit)
+
+
+def _randomness(noise: str, *, rehearsal: bool) -> dict[str, str]:
+    if rehearsal:
+        return {"source": "a seeded generator", "seeded": "yes"}
+    return {"source": SOURCES[noise], "seeded": "no"}
+
+
+def _domain(world: World) -> Domain:
+    west, south, east, north = world.boundary.bounds
+    return Domain(
+        crs=world.projection.crs,
+        bounds=(west, south, east, north),
+        lattice=world.projection.lattice,
+        world_sha256=world.digest,
+        roads=world.roads is not None,
+    )
+
+
+def _question(spend: Spend, protection: Protection, noise: str) -> Question:
+    return Question(
+        purpose=spend.purpose,
+        question="count" if spend.question == "count" else "scatter",
+        theorem=THEOREMS[spend.question],
+        cells=spend.cells,
+        sensitivity=protection.points,
+        epsilon=str(spend.epsilon),
+        sampler=SAMPLERS[spend.question, noise],
+    )
+
+
+def _entry(charge: Charge) -> LedgerEntry:
+    """Return only what was charged under this name: what the data says of other names stays with the owner."""
+    return LedgerEntry(
+        entry=charge.entry,
+        chain_sha256=charge.chain,
+        spent_before=str(charge.named_before),
+        spent_after=str(charge.named_after),
+    )

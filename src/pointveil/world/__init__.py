@@ -1,0 +1,9 @@
+"""Public knowledge about a place: boundary, land, layers and projection; no private record comes here."""
+
+from pointveil.world.layers import LINES as LINES
+from pointveil.world.layers import POLYGONS as POLYGONS
+from pointveil.world.layers import Layer as Layer
+from pointveil.world.layers import read_layer as read_layer
+from pointveil.world.projection import Projection as Projection
+from pointveil.world.roads import Roads as Roads
+from pointveil.world.world import World as World

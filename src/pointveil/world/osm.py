@@ -1,0 +1,313 @@
+"""Roads and water from OpenStreetMap: files (.osm.pbf, .osm), graphs (.graphml), and places by name."""
+
+import contextlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyproj
+import shapely
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError, missing_extra
+from pointveil.world.coast import enclose_sea
+from pointveil.world.layers import LINES, POLYGONS, Layer
+from pointveil.world.shapes import unwrap_boundary
+
+DEGREES = "EPSG:4326"
+BENDS = 64  # pieces of a boundary's longest side that stay straight in degrees
+KEPT_TAGS = ("highway", "name", "bridge")
+
+# What a car may use in public; streets of all other kinds, and tags with these values, are left out.
+NOT_DRIVEABLE = {
+    *("abandoned", "bridleway", "bus_guideway", "busway", "construction", "corridor", "cycleway", "elevator"),
+    *("escalator", "footway", "no", "path", "pedestrian", "planned", "platform", "proposed", "raceway", "razed"),
+    *("rest_area", "service", "services", "steps", "track"),
+}
+CLOSED = {
+    "access": {"private", "no"},
+    "area": {"yes"},
+    "motor_vehicle": {"no"},
+    "motorcar": {"no"},
+    "service": {"alley", "driveway", "emergency_access", "parking", "parking_aisle", "private"},
+}
+
+WATER = {
+    "natural": ["water"],
+    "waterway": ["riverbank", "dock"],
+    "landuse": ["reservoir", "basin"],
+}
+NOT_OPEN_WATER = {"intermittent": {"yes"}, "covered": {"yes"}, "tunnel": {"yes"}, "location": {"underground"}}
+
+Tags = Mapping[str, str]
+Nodes = list[tuple[int, tuple[float, float] | None]]
+"""Number and place, longitude and latitude, of nodes in a row."""
+
+
+def is_driveable(tags: Tags) -> bool:
+    """Say whether a way is a street that cars may pass in public."""
+    kind = tags.get("highway")
+    return kind is not None and kind not in NOT_DRIVEABLE and not _any_of(tags, CLOSED)
+
+
+def is_water(tags: Tags) -> bool:
+    """Say whether an area is open water the year round."""
+    return any(tags.get(key) in values for key, values in WATER.items()) and not _any_of(tags, NOT_OPEN_WATER)
+
+
+def open_layer(given: Any, kinds: Iterable[str], boundary: Any, crs: str) -> Any:
+    """Read roads (lines) or water (polygons) if `given` is a path to OpenStreetMap data, else return it as it is.
+
+    Parameters
+    ----------
+    given
+        Anything that a world's layer may be made of.
+    kinds
+        `LINES` for roads, `POLYGONS` for water.
+    boundary
+        The world's boundary, which closes the sea.
+    crs
+        The CRS of the boundary.
+    """
+    reader = _reader(given)
+    if reader is None:
+        return given
+    file = Path(os.fspath(given))
+    if not file.is_file():
+        raise InputError(f"There is no file {file}.")
+    return reader(file, tuple(kinds), _to_degrees(boundary, crs))
+
+
+def _read_extract(file: Path, kinds: tuple[str, ...], boundary: Any) -> Layer:
+    if kinds == LINES:
+        return read_roads(file)
+    return read_water(file, boundary)
+
+
+def read_roads(path: str | os.PathLike[str]) -> Layer:
+    """Return the driveable streets of an .osm.pbf or .osm file, cut at junctions and where nodes are missing."""
+    with _reading(Path(path)) as file:
+        driveable = [(tags, nodes) for tags, nodes in ways(file, "highway") if is_driveable(tags)]
+    uses = Counter(node for _, nodes in driveable for node, _ in nodes)
+    rows, lines = [], []
+    for tags, nodes in driveable:
+        for stretch in stretches(nodes, uses):
+            rows.append(tags)
+            lines.append(shapely.LineString(stretch))
+    if not lines:
+        raise InputError(f"{Path(path).name} has no driveable streets.")
+    attributes = {key: pa.array([row.get(key) for row in rows], pa.string()) for key in KEPT_TAGS}
+    return Layer(_array(lines), pa.table(attributes), DEGREES, Path(path).name)
+
+
+def read_water(path: str | os.PathLike[str], boundary: Any) -> Layer:
+    """Return the lakes, rivers and sea of an .osm.pbf or .osm file.
+
+    Parameters
+    ----------
+    path
+        The file.
+    boundary
+        The area to look at, in degrees: the sea ends at its edge.
+    """
+    name = Path(path).name
+    with _reading(Path(path)) as file:
+        shores = (nodes for tags, nodes in ways(file, "natural") if tags["natural"] == "coastline")
+        coast = [shapely.LineString(stretch) for nodes in shores for stretch in stretches(nodes)]
+        inland = [shape for tags, shape in areas(file, *WATER) if is_water(tags)]
+    polygons = [*enclose_sea(coast, boundary, name), *inland]
+    if not polygons:
+        raise InputError(f"{name} has no water and no coastline inside the boundary. Leave it out if there is none.")
+    return Layer(_array(polygons), pa.table({}), DEGREES, name)
+
+
+def read_graph(path: Path, kinds: tuple[str, ...], boundary: Any) -> Layer:
+    """Return the streets of a graph that osmnx saved as GraphML."""
+    del boundary
+    if kinds != LINES:
+        raise InputError(f"{path.name} is a graph of streets: give it as roads.")
+    osmnx = _osmnx()
+    with path.open("rb") as stream:
+        if b"<!" in stream.read(4096):
+            raise InputError(f"{path.name} is not a graph that osmnx saved: it declares entities of its own.")
+    try:
+        graph = osmnx.load_graphml(path)
+    except Exception as error:  # the reader fails in many ways on what is not a graph
+        raise InputError(f"{path.name} cannot be read as a graph that osmnx saved: {error}") from error
+    return streets_of(graph, path.name)
+
+
+def streets_of(graph: Any, name: str) -> Layer:
+    """Return the edges of an osmnx graph as lines, each street once."""
+    osmnx = _osmnx()
+    if not graph.number_of_edges():
+        raise InputError(f"{name} has no streets.")
+    frame = osmnx.graph_to_gdfs(osmnx.convert.to_undirected(graph), nodes=False)
+    attributes = {
+        key: pa.array([_word(value) for value in frame[key]], pa.string()) for key in KEPT_TAGS if key in frame
+    }
+    crs = pyproj.CRS.from_user_input(graph.graph["crs"])
+    return Layer(_array(frame.geometry), pa.table(attributes), crs.to_string(), name)
+
+
+def fetch_place(place: str) -> tuple[Any, Layer, Layer | None]:
+    """Ask OpenStreetMap for a place by name; return its boundary, streets and water, in degrees.
+
+    Only the name leaves this machine, and then the outline of the place: nothing about any data.
+    """
+    osmnx = _osmnx()
+    with _asking(place):
+        boundary = shapely.force_2d(shapely.union_all(_array(osmnx.geocode_to_gdf(place).geometry)))
+        if boundary.geom_type not in POLYGONS:
+            raise InputError(f"OpenStreetMap knows '{place}' as a spot, not as an area. Name a town, or give --bounds.")
+        graph = osmnx.graph_from_polygon(boundary, network_type="drive", retain_all=True, truncate_by_edge=True)
+        roads = streets_of(graph, place)
+        water = _fetch_water(osmnx, boundary, place)
+    return boundary, roads, water
+
+
+def _fetch_water(osmnx: Any, boundary: Any, place: str) -> Layer | None:
+    tags = {**WATER, "natural": [*WATER["natural"], "coastline"]}
+    try:
+        features = osmnx.features_from_polygon(boundary, tags)
+    except osmnx._errors.InsufficientResponseError:  # noqa: SLF001 - osmnx has no public name for it
+        return None
+    rows = [{key: row[key] for key in row if _is_text(row[key])} for row in features.to_dict("records")]
+    coast = [shape for row, shape in zip(rows, features.geometry, strict=True) if row.get("natural") == "coastline"]
+    inland = [
+        shape
+        for row, shape in zip(rows, features.geometry, strict=True)
+        if is_water(row) and shape.geom_type in POLYGONS
+    ]
+    polygons = [*enclose_sea(coast, boundary, place), *inland]
+    return Layer(_array(polygons), pa.table({}), DEGREES, place) if polygons else None
+
+
+@contextlib.contextmanager
+def _asking(place: str) -> Iterator[None]:
+    """Turn what goes wrong on the way into errors that say what to do; keep no copy of answers on disk."""
+    osmnx = _osmnx()
+    import requests
+
+    kept = osmnx.settings.use_cache
+    osmnx.settings.use_cache = False
+    try:
+        yield
+    except requests.exceptions.RequestException as error:
+        raise InputError(
+            f"'{place}' could not be fetched: OpenStreetMap cannot be reached from here. Give files instead."
+        ) from error
+    except (osmnx._errors.InsufficientResponseError, TypeError, ValueError) as error:  # noqa: SLF001
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"OpenStreetMap has no area or no streets under the name '{place}': {error}") from error
+    finally:
+        osmnx.settings.use_cache = kept
+
+
+@contextlib.contextmanager
+def _reading(file: Path) -> Iterator[Path]:
+    try:
+        yield file
+    except RuntimeError as error:
+        raise InputError(f"{file.name} cannot be read as OpenStreetMap data: {error}") from error
+
+
+def ways(file: Path, *keys: str) -> Iterator[tuple[dict[str, str], Nodes]]:
+    """Yield tags and nodes of every way that has one of these keys, or of all; nodes outside the file have no place."""
+    osmium = _osmium()
+    wanted = osmium.FileProcessor(str(file)).with_locations().with_filter(osmium.filter.EntityFilter(osmium.osm.WAY))
+    for way in wanted.with_filter(osmium.filter.KeyFilter(*keys)) if keys else wanted:
+        yield dict(way.tags), [(n.ref, (n.lon, n.lat) if n.location.valid() else None) for n in way.nodes]
+
+
+def areas(file: Path, *keys: str) -> Iterator[tuple[dict[str, str], Any]]:
+    """Yield tags and shape of every whole area that has one of these keys, or of all."""
+    osmium = _osmium()
+    factory = osmium.geom.WKBFactory()
+    wanted = osmium.FileProcessor(str(file)).with_areas(*([osmium.filter.KeyFilter(*keys)] if keys else []))
+    for area in wanted.with_filter(osmium.filter.EntityFilter(osmium.osm.AREA)):
+        if area.num_rings()[0] > 0:
+            yield dict(area.tags), shapely.from_wkb(factory.create_multipolygon(area))
+
+
+def stretches(nodes: Nodes, uses: Mapping[int, int] = MappingProxyType({})) -> Iterator[list[tuple[float, float]]]:
+    """Yield the stretches between nodes that are used more than once or missing, of two places or more."""
+    stretch: list[tuple[float, float]] = []
+    for node, place in nodes:
+        if place is not None:
+            stretch.append(place)
+        if place is None or uses.get(node, 0) > 1:
+            if len(stretch) > 1:
+                yield stretch
+            stretch = [] if place is None else [place]
+    if len(stretch) > 1:
+        yield stretch
+
+
+def _reader(given: Any) -> Callable[[Path, tuple[str, ...], Any], Layer] | None:
+    if not isinstance(given, str | os.PathLike):
+        return None
+    name = os.fspath(given).casefold()
+    return next((reader for suffix, reader in READERS.items() if name.endswith(suffix)), None)
+
+
+READERS = {".pbf": _read_extract, ".osm": _read_extract, ".graphml": read_graph}
+
+
+def _to_degrees(boundary: Any, crs: str) -> Any:
+    """Return a boundary in degrees; beyond 180 of them where it reaches over the antimeridian."""
+    if pyproj.CRS(crs).equals(pyproj.CRS(DEGREES)):
+        return boundary
+    transform = pyproj.Transformer.from_crs(crs, DEGREES, always_xy=True).transform
+
+    def move(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.column_stack(transform(coordinates[:, 0], coordinates[:, 1]))
+
+    # A straight side is bent in degrees.
+    west, south, east, north = boundary.bounds
+    bendable = shapely.segmentize(boundary, max(east - west, north - south) / BENDS)
+    return unwrap_boundary(np.array([shapely.transform(bendable, move)], dtype=object))[0]
+
+
+def _any_of(tags: Tags, table: dict[str, set[str]]) -> bool:
+    return any(tags.get(key) in values for key, values in table.items())
+
+
+def _word(value: Any) -> str | None:
+    value = value[0] if isinstance(value, list) and value else value
+    return value if _is_text(value) else None
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _array(shapes: Iterable[Any]) -> NDArray[Any]:
+    many = list(shapes)
+    array = np.empty(len(many), dtype=object)
+    array[:] = many
+    return array
+
+
+def _osmium() -> Any:
+    try:
+        import osmium
+        import osmium.filter
+        import osmium.geom
+    except ImportError:
+        raise missing_extra("osm", "osmium") from None
+    return osmium
+
+
+def _osmnx() -> Any:
+    try:
+        import osmnx
+    except ImportError:
+        raise missing_extra("osm", "osmnx") from None
+    return osmnx

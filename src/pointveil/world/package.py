@@ -1,0 +1,133 @@
+"""Keep a world in one GeoPackage."""
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyogrio
+import shapely
+
+from pointveil.errors import InputError
+from pointveil.world.layers import LINES, POLYGONS, Layer, check_shapes, gdal_name, local_file, read_layer
+from pointveil.world.roads import plain_attributes
+
+VERSION = "1"
+VERSION_KEY, CRS_KEY = "POINTVEIL_WORLD", "POINTVEIL_CRS"
+AREAS = {"boundary": "boundary", "out_of_bounds": "out_of_bounds", "land": "given_land"}
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a world's file holds.
+
+    Parameters
+    ----------
+    crs
+        The CRS of all shapes.
+    boundary, out_of_bounds, given_land
+        Areas; all but the boundary may be missing.
+    lines, attributes
+        The roads, if there are any.
+    """
+
+    crs: str
+    boundary: Any
+    out_of_bounds: Any
+    given_land: Any
+    lines: Any
+    attributes: Any
+
+
+def write(path: str | os.PathLike[str], parts: Parts) -> None:
+    """Write a new GeoPackage beside the path and move it there when it is whole."""
+    target = Path(path)
+    if target.suffix.lower() != ".gpkg":
+        raise InputError(f"A world is written to a file that ends in .gpkg, not to {target.name}.")
+    if not target.parent.is_dir() or target.is_dir():
+        raise InputError(f"{target} cannot be written: its directory does not exist, or it is one.")
+    with _replacing(target) as draft:
+        for name, field in AREAS.items():
+            if getattr(parts, field) is not None:
+                _write_layer(draft, name, np.array([getattr(parts, field)]), pa.table({}), parts.crs)
+        if parts.lines is not None:
+            _write_layer(draft, "roads", parts.lines, parts.attributes, parts.crs)
+
+
+def read(path: str | os.PathLike[str]) -> Parts:
+    """Read the parts of a world, and refuse a file that Pointveil did not write."""
+    file = local_file(path)
+    crs = _crs(file)
+    names = [str(name) for name, _ in pyogrio.list_layers(gdal_name(file))]
+    areas = {field: _area(file, name) if name in names else None for name, field in AREAS.items()}
+    if areas["boundary"] is None:
+        raise InputError(f"{file.name} has no boundary. Make it again with: pointveil world")
+    roads = read_layer(file, kinds=LINES, layer="roads") if "roads" in names else None
+    lines, attributes = (None, None) if roads is None else (roads.geometries, _unchanged(roads))
+    return Parts(crs=crs, lines=lines, attributes=attributes, **areas)
+
+
+def _crs(file: Path) -> str:
+    try:
+        about = pyogrio.read_info(gdal_name(file), layer="boundary")["layer_metadata"] or {}
+    except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError):
+        about = {}
+    if about.get(VERSION_KEY) != VERSION:
+        raise InputError(f"{file.name} is not a world that this Pointveil wrote. Make one with: pointveil world")
+    return str(about[CRS_KEY])
+
+
+def _area(file: Path, name: str) -> Any:
+    layer = read_layer(file, kinds=POLYGONS, layer=name)
+    check_shapes(layer.geometries, POLYGONS, layer.name)
+    if len(layer.geometries) != 1 or not shapely.is_valid(layer.geometries[0]):
+        raise InputError(f"The layer {name} of {file.name} was changed. Make it again with: pointveil world")
+    return layer.geometries[0]
+
+
+def _unchanged(layer: Layer) -> pa.Table:
+    """Return attributes as plain as they were written; a reader may choose narrower types."""
+    return plain_attributes(layer.attributes)
+
+
+def _write_layer(draft: Path, name: str, shapes: Any, attributes: pa.Table, crs: str) -> None:
+    wkb = pa.array(shapely.to_wkb(shapes, byte_order=1, flavor="iso"), pa.binary())
+    columns = [*attributes.columns, wkb]
+    pyogrio.write_arrow(
+        pa.table(columns, names=[*attributes.column_names, "geometry"]),
+        draft,
+        layer=name,
+        driver="GPKG",
+        geometry_name="geometry",
+        geometry_type="Unknown",
+        crs=crs,
+        layer_metadata={VERSION_KEY: VERSION, CRS_KEY: crs},
+        layer_options={"FID": "pointveil_row", "GEOMETRY_NAME": "geometry"},
+    )
+
+
+@contextlib.contextmanager
+def _replacing(target: Path) -> Iterator[Path]:
+    """Give a name to write to; what is there in the end replaces the target at once, or is thrown away."""
+    with tempfile.TemporaryDirectory(prefix=".pointveil-", dir=target.parent) as folder:
+        draft = Path(folder) / "world.gpkg"
+        yield draft
+        with draft.open("rb+") as stream:
+            os.fsync(stream.fileno())
+        draft.replace(target)
+        _settle(target.parent)
+
+
+def _settle(folder: Path) -> None:
+    """Make a renaming last through a power cut, where the system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

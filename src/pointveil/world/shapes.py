@@ -1,0 +1,96 @@
+"""Clean the polygons and lines of a world once, when it is made."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from pointveil.errors import InputError
+from pointveil.world.projection import Bounds, Floats
+
+Shapes = NDArray[Any]
+
+
+def as_shapes(given: Any, name: str) -> Shapes:
+    """Return one shape or many as an array, without the missing and the empty ones."""
+    many = list(given) if isinstance(given, Iterable) else [given]
+    if not all(shape is None or shapely.is_geometry(shape) for shape in many):
+        raise InputError(f"{name} should be a path or shapely geometries, not {type(given).__name__}.")
+    shapes = np.empty(len(many), dtype=object)
+    shapes[:] = many
+    kept: Shapes = shapes[~(shapely.is_missing(shapes) | shapely.is_empty(shapes))]
+    return kept
+
+
+def join_polygons(shapes: Shapes) -> Any:
+    """Return the area that polygons cover together, repairing rings that cross themselves."""
+    valid = shapely.make_valid(shapely.force_2d(shapes), method="structure", keep_collapsed=False)
+    return polygons_only(shapely.union_all(valid))
+
+
+def polygons_only(shape: Any) -> Any:
+    """Return the part of a shape that has area, in an order that depends on the area alone."""
+    parts = shapely.get_parts(shapely.get_parts(shape))
+    areas = parts[(shapely.get_type_id(parts) == shapely.GeometryType.POLYGON) & (shapely.area(parts) > 0)]
+    joined = areas[0] if len(areas) == 1 else shapely.multipolygons(areas)
+    return shapely.normalize(joined)
+
+
+def clip(shape: Any, bounds: Bounds) -> Any:
+    """Return the part of an area within a box."""
+    return polygons_only(shapely.intersection(shape, shapely.box(*bounds)))
+
+
+def unwrap_boundary(boundary: Shapes) -> Shapes:
+    """Join what the antimeridian parts, and bring the whole to a west from -180 up to 180 degrees.
+
+    No boundary is half the globe wide, so one that seems to be lies on both sides of the antimeridian.
+    """
+    west, _, east, _ = shapely.total_bounds(boundary)
+    if east - west > 180:
+        boundary = _shift(boundary, lambda longitude: longitude + np.where(longitude < 0, 360, 0))
+        west = shapely.total_bounds(boundary)[0]
+    turns = np.floor((west + 180) / 360) * 360
+    return _turn(boundary, -turns) if turns else boundary
+
+
+def unwrap_box(bounds: Bounds) -> Bounds:
+    """Return a box in degrees with its west from -180 up to 180 and its east beyond its west."""
+    west, south, east, north = bounds
+    turns = float(np.floor((west + 180) / 360) * 360)
+    if west > east:
+        east += 360
+    return west - turns, south, east - turns, north
+
+
+def unwrap_polygons(polygons: Shapes, middle: float) -> Shapes:
+    """Bring polygons to where a world that crosses the antimeridian can see them.
+
+    Polygons that jump over the antimeridian are drawn through; of all others there are copies one turn away.
+    """
+    parts = shapely.get_parts(polygons)
+    jumps = np.array([_jumps(part) for part in parts], dtype=bool)
+    lowest = middle - 180
+    drawn_through = _shift(parts[jumps], lambda longitude: (longitude - lowest) % 360 + lowest)
+    copies = [_turn(parts[~jumps], degrees) for degrees in (-360, 0, 360)]
+    return np.concatenate([drawn_through, *copies])
+
+
+def _jumps(polygon: Any) -> bool:
+    """Whether a ring goes more than half around the globe in one step, and not all around it."""
+    steps = [np.abs(np.diff(shapely.get_coordinates(ring)[:, 0])) for ring in shapely.get_rings(polygon)]
+    return any(bool(((step > 180) & (step < 360)).any()) for step in steps)
+
+
+def _turn(shapes: Shapes, degrees: float) -> Shapes:
+    return _shift(shapes, lambda longitude: longitude + degrees)
+
+
+def _shift(shapes: Shapes, move: Callable[[Floats], Floats]) -> Shapes:
+    def move_longitude(coordinates: Floats) -> Floats:
+        return np.column_stack([move(coordinates[:, 0]), coordinates[:, 1]])
+
+    shifted: Shapes = shapely.transform(shapes, move_longitude)
+    return shifted

@@ -1,0 +1,313 @@
+"""The public knowledge about a place: boundary, water, land and roads."""
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import shapely
+
+from pointveil.errors import InputError
+from pointveil.world import osm, package, shapes
+from pointveil.world.land import Bools, LandTest, PlainBox
+from pointveil.world.layers import LINES, POLYGONS, Layer, check_shapes, read_layer
+from pointveil.world.projection import Bounds, Floats, Projection, crs_name, parse_crs
+from pointveil.world.roads import Roads, hash_attributes, plain_attributes, plain_lines
+
+LEAST_AREA = 1.0  # square metres
+
+Given = Any  # a path, a Layer, a shapely geometry or many
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """A place as everybody may know it; made with `World.make` or `World.read`, never from private data.
+
+    Shapes are in the CRS of the projection, just as they are written to a file.
+
+    Parameters
+    ----------
+    boundary
+        The area that the data is about.
+    projection
+        How the world's coordinates become metres.
+    out_of_bounds
+        Where nobody can be, such as water.
+    given_land
+        The only area where people can be, if one was given.
+    roads
+        Lines with attributes, not cleaned.
+    """
+
+    boundary: Any
+    projection: Projection
+    out_of_bounds: Any = None
+    given_land: Any = None
+    roads: Roads | None = None
+
+    @classmethod
+    def make(
+        cls,
+        boundary: Given | Sequence[float],
+        *,
+        crs: str = "EPSG:4326",
+        out_of_bounds: Given | None = None,
+        land: Given | None = None,
+        roads: Given | None = None,
+    ) -> "World":
+        """Make a world from a boundary and layers; layers from files are brought to the boundary's CRS.
+
+        Parameters
+        ----------
+        boundary
+            West, south, east and north, or polygons. West may be larger than east to cross the antimeridian.
+        crs
+            The CRS of the boundary and of all layers that are not files.
+        out_of_bounds
+            Polygons where nobody can be.
+        land
+            Polygons outside of which nobody can be.
+        roads
+            Lines with any attributes.
+        """
+        crs = crs_name(parse_crs(crs))
+        area = _boundary(boundary, crs)
+        projection = Projection.over(area.bounds, crs)
+        projection.check(area.bounds)
+        out_of_bounds = osm.open_layer(out_of_bounds, POLYGONS, area, crs)
+        roads = osm.open_layer(roads, LINES, area, crs)
+        world = cls(
+            area,
+            projection,
+            _polygons(out_of_bounds, "out_of_bounds", area, projection),
+            _polygons(land, "land", area, projection),
+            _roads(roads, area, projection),
+        )
+        world.check()
+        return world
+
+    @classmethod
+    def from_place(cls, place: str) -> "World":
+        """Make a world from the name of a place, with its streets and water as OpenStreetMap has them.
+
+        Needs the internet and the extra `osm`. The name must be your own choice: never look it up from the data.
+        """
+        boundary, roads, water = osm.fetch_place(place)
+        return cls.make(boundary, out_of_bounds=water, roads=roads)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> "World":
+        """Read a world that `write` has written."""
+        parts = package.read(path)
+        area = parts.boundary
+        projection = Projection.over(area.bounds, crs_name(parse_crs(parts.crs)))
+        projection.check(area.bounds)
+        roads = None if parts.lines is None else Roads(parts.lines, parts.attributes, projection)
+        world = cls(area, projection, parts.out_of_bounds, parts.given_land, roads)
+        world.check()
+        return world
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the world to one GeoPackage, whole or not at all."""
+        roads = self.roads
+        parts = package.Parts(
+            self.projection.crs,
+            self.boundary,
+            self.out_of_bounds,
+            self.given_land,
+            None if roads is None else roads.lines,
+            None if roads is None else roads.attributes,
+        )
+        package.write(path, parts)
+
+    @cached_property
+    def boundary_m(self) -> Any:
+        """The boundary in metres."""
+        return self._in_metres(self.boundary)
+
+    @cached_property
+    def land(self) -> Any:
+        """Where people can be, in metres: the boundary without what is out of bounds."""
+        land = self.boundary_m
+        if self.given_land is not None:
+            land = shapely.intersection(land, self._in_metres(self.given_land))
+        if self.out_of_bounds is not None:
+            land = shapely.difference(land, self._in_metres(self.out_of_bounds))
+        return shapes.polygons_only(land)
+
+    @cached_property
+    def land_area(self) -> float:
+        """Square metres of land."""
+        return float(self.land.area)
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """The boundary's bounds in metres; the south-west corner is (0, 0)."""
+        west, south, east, north = self.boundary_m.bounds
+        return west, south, east, north
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of the box around the world, in metres."""
+        west, south, east, north = self.bounds
+        return east - west, north - south
+
+    def on_land(self, xy: Floats) -> Bools:
+        """Return which points, in metres, lie on land: never on the east or north edge of the bounds."""
+        return self._land_test.holds(np.asarray(xy, dtype=np.float64))
+
+    def snap(self, coordinates: Floats) -> Floats:
+        """Round coordinates of the world's CRS to the public lattice."""
+        return self.projection.snap(coordinates)
+
+    @cached_property
+    def digest(self) -> str:
+        """A SHA-256 of all that is in the world, the same after writing and reading."""
+        digest = hashlib.sha256(b"pointveil world 1")
+        content = {
+            "crs": self.projection.crs.encode(),
+            "boundary": _bytes(self.boundary),
+            "out_of_bounds": _bytes(self.out_of_bounds),
+            "land": _bytes(self.given_land),
+            "lines": b"" if self.roads is None else _bytes(self.roads.lines),
+            "attributes": b"" if self.roads is None else hash_attributes(self.roads.attributes).encode(),
+        }
+        for name, value in content.items():
+            digest.update(json.dumps([name, len(value)]).encode())
+            digest.update(value)
+        return digest.hexdigest()
+
+    def describe(self) -> dict[str, Any]:
+        """Return public facts about the world, ready for JSON."""
+        bounds = self.boundary.bounds
+        return {
+            "crs": self.projection.crs,
+            "bounds": list(bounds),
+            "boundary": "box" if self._is_box else "polygon",
+            "width_m": self.bounds[2],
+            "height_m": self.bounds[3],
+            "land_km2": self.land_area / 1e6,
+            "land_share": self.land_area / float(self.boundary_m.area),
+            "roads": 0 if self.roads is None else len(self.roads),
+            "road_attributes": [] if self.roads is None else list(self.roads.attributes.column_names),
+            "projection": {
+                "kind": "equirectangular" if self.projection.is_geographic else "units of the CRS",
+                "origin": list(self.projection.origin),
+                "metres_per_unit": list(self.projection.metres_per_unit),
+                "crosses_antimeridian": self.projection.wraps,
+                "scale_error": self.projection.scale_error(bounds),
+            },
+            "lattice": self.projection.lattice,
+            "digest": self.digest,
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, World) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    @cached_property
+    def _is_box(self) -> bool:
+        return bool(shapely.equals(self.boundary, shapely.box(*self.boundary.bounds)))
+
+    @cached_property
+    def _land_test(self) -> PlainBox | LandTest:
+        if shapely.equals(self.land, shapely.box(*self.bounds)):
+            return PlainBox(self.bounds)
+        return LandTest(self.land, self.bounds)
+
+    def _in_metres(self, shape: Any) -> Any:
+        moved = shapely.transform(shape, self.projection.to_metres)
+        return moved if shapely.is_valid(moved) else shapes.join_polygons(np.array([moved]))
+
+    def check(self) -> None:
+        """Refuse a world without land."""
+        if self.boundary_m.area < LEAST_AREA:
+            raise InputError("The boundary has no area to speak of (less than a square metre). Give a larger one.")
+        if self.land_area < LEAST_AREA:
+            raise InputError("No land is left inside the boundary: all of it is out of bounds.")
+
+
+def _boundary(given: Any, crs: str) -> Any:
+    if _is_numbers(given):
+        return _box(list(given), crs)
+    layer = _layer(given, "boundary", POLYGONS, crs)
+    polygons = layer.geometries
+    if parse_crs(crs).is_geographic and len(polygons):
+        polygons = shapes.unwrap_boundary(polygons)
+    area = shapes.join_polygons(polygons)
+    if area.is_empty:
+        raise InputError(f"The boundary has no area: {layer.name} holds no polygon that encloses any.")
+    return area
+
+
+def _is_numbers(given: Any) -> bool:
+    many = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)
+    return many and all(isinstance(value, int | float | np.number) for value in given)
+
+
+def _box(given: Sequence[float], crs: str) -> Any:
+    if len(given) != 4 or not all(math.isfinite(value) for value in given):
+        raise InputError(f"The boundary should be four finite numbers, west, south, east, north; not {given}.")
+    west, south, east, north = (float(value) for value in given)
+    geographic = parse_crs(crs).is_geographic
+    if geographic and not (max(abs(west), abs(east)) <= 360 and max(abs(south), abs(north)) <= 90):
+        raise InputError(f"The boundary {given} does not lie on the globe. Are x and y swapped, or is it not {crs}?")
+    if geographic:
+        west, south, east, north = shapes.unwrap_box((west, south, east, north))
+    if not (west < east and south < north):
+        raise InputError(f"The boundary {given} has no area: west must be less than east and south than north.")
+    return shapely.normalize(shapely.box(west, south, east, north))
+
+
+def _layer(given: Any, name: str, kinds: Sequence[str], crs: str) -> Layer:
+    """Return shapes from a file or from memory in the world's CRS, checked."""
+    if isinstance(given, str | os.PathLike):
+        given = read_layer(given, kinds=kinds)
+    layer = given if isinstance(given, Layer) else Layer(shapes.as_shapes(given, name), pa.table({}), crs, name)
+    check_shapes(layer.geometries, kinds, layer.name)
+    layer = layer.to_crs(crs)
+    check_shapes(layer.geometries, kinds, layer.name)
+    return layer
+
+
+def _polygons(given: Any, name: str, boundary: Any, projection: Projection) -> Any:
+    if given is None:
+        return None
+    layer = _layer(given, name, POLYGONS, projection.crs)
+    polygons = layer.geometries
+    if not len(polygons):
+        raise InputError(f"{layer.name} holds no polygons. Leave {name} out if there are none.")
+    if projection.wraps:
+        polygons = shapes.unwrap_polygons(polygons, projection.middle)
+    area = shapes.clip(shapes.join_polygons(polygons), boundary.bounds)
+    if area.is_empty:
+        raise InputError(f"{layer.name} ({name}) does not overlap the boundary. Check its CRS, or leave it out.")
+    return area
+
+
+def _roads(given: Any, boundary: Any, projection: Projection) -> Roads | None:
+    if given is None:
+        return None
+    layer = _layer(given, "roads", LINES, projection.crs)
+    if not len(layer.geometries):
+        raise InputError(f"{layer.name} holds no lines. Leave roads out if there are none.")
+    roads = Roads(plain_lines(layer.geometries), plain_attributes(layer.attributes), projection)
+    boundary_m = shapely.transform(boundary, projection.to_metres)
+    shapely.prepare(boundary_m)
+    if not shapely.intersects(boundary_m, roads.lines_m).any():
+        raise InputError(f"{layer.name} (roads) has no line inside the boundary. Check its CRS.")
+    return roads
+
+
+def _bytes(shape: Any) -> bytes:
+    if shape is None:
+        return b""
+    return b"".join(np.atleast_1d(shapely.to_wkb(shape, byte_order=1)))

@@ -1,0 +1,133 @@
+"""Break the real code in a line or two: the audit of the real methods, as it is, must notice."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pointveil.engines.at_most
+import pointveil.partition.base
+import pointveil.synthesis
+import pointveil.vault.kernel
+import pointveil.vault.noise
+import pointveil.vault.vault
+from pointveil.lab.audit import FAST, audit, subjects
+from pointveil.statement import wording
+
+SUBJECTS = subjects(persons=True)
+vault = pointveil.vault.vault
+Patch = Callable[[pytest.MonkeyPatch], None]
+
+
+def too_little_noise(patch: pytest.MonkeyPatch) -> None:
+    honest = pointveil.vault.noise.DiscreteLaplace
+    patch.setitem(pointveil.vault.noise.NOISES, "exact", lambda epsilon: honest(epsilon * Fraction(3, 2)))
+
+
+def shifted_noise_for_busy_cells(patch: pytest.MonkeyPatch) -> None:
+    """Counts above zero get one more, so a single point stands out twice as far."""
+    honest = vault.tally_cells
+    patch.setattr(vault, "tally_cells", lambda *question: honest(*question) * 2)
+
+
+def neighbours_counted_too(patch: pytest.MonkeyPatch) -> None:
+    honest = vault.tally_cells
+
+    def tally(cells: Any, xy: Any, size: int) -> Any:
+        exact = honest(cells, xy, size)
+        return exact + np.roll(exact, 1)
+
+    patch.setattr(vault, "tally_cells", tally)
+
+
+def noise_from_a_seed(patch: pytest.MonkeyPatch) -> None:
+    honest = pointveil.vault.noise.DiscreteLaplace.draw
+    seeded = pointveil.vault.noise.SeededWords
+
+    def draw(self: Any, count: int, _: Any) -> Any:
+        return honest(self, count, seeded(7))
+
+    patch.setattr(pointveil.vault.noise.DiscreteLaplace, "draw", draw)
+
+
+def sites_not_blurred(patch: pytest.MonkeyPatch) -> None:
+    honest = pointveil.vault.kernel.weight_inside
+    patch.setattr(pointveil.vault.kernel, "weight_inside", lambda epsilon: honest(8 * epsilon))
+
+
+def everybody_kept(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(pointveil.engines.at_most.AtMost, "keeps", lambda _, person, __: np.ones(len(person), dtype=bool))
+
+
+def one_point_charged_for_many(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(vault.Vault, "points_per_unit", property(lambda _: 1))
+
+
+def exact_total_in_the_statement(patch: pytest.MonkeyPatch) -> None:
+    honest = wording.describe
+
+    def describe(account: Any, protection: Any, world: Any, **facts: Any) -> Any:
+        said = honest(account, protection, world, **facts)
+        return said.model_copy(update={"numerics": f"{said.numerics}; {counted[-1] if counted else 0} points"})
+
+    counted: list[int] = []
+    honest_tally = vault.tally_cells
+
+    def tally(cells: Any, xy: Any, size: int) -> Any:
+        counted.append(len(xy))
+        return honest_tally(cells, xy, size)
+
+    patch.setattr(vault, "describe", describe)
+    patch.setattr(vault, "tally_cells", tally)
+
+
+def an_error_for_a_lonely_point(patch: pytest.MonkeyPatch) -> None:
+    honest = vault.tally_cells
+
+    def tally(cells: Any, xy: Any, size: int) -> Any:
+        if len(xy) == 1:
+            raise ValueError
+        return honest(cells, xy, size)
+
+    patch.setattr(vault, "tally_cells", tally)
+
+
+def outliers_dropped(patch: pytest.MonkeyPatch) -> None:
+    """Points far from the middle of all others are dropped: one person moves the middle."""
+    honest = vault.tally_cells
+
+    def tally(cells: Any, xy: Any, size: int) -> Any:
+        near = xy[np.linalg.norm(xy - xy.mean(axis=0), axis=1) < 200] if len(xy) else xy
+        return honest(cells, near, size)
+
+    patch.setattr(vault, "tally_cells", tally)
+
+
+QUICK = ("vault.count", "ugrid-uni")
+BROKEN: dict[Patch, tuple[str, ...]] = {
+    too_little_noise: QUICK,
+    shifted_noise_for_busy_cells: ("vault.count",),
+    neighbours_counted_too: QUICK,
+    noise_from_a_seed: ("vault.count",),
+    sites_not_blurred: ("vault.scatter",),
+    everybody_kept: ("vault.count, person",),
+    one_point_charged_for_many: ("vault.count, person", "ugrid-uni, person"),
+    exact_total_in_the_statement: ("ugrid-uni",),
+    an_error_for_a_lonely_point: ("ugrid-uni",),
+    outliers_dropped: ("vault.count",),
+}
+
+
+@pytest.mark.parametrize(
+    ("broken", "name"),
+    [(broken, name) for broken, names in BROKEN.items() for name in names],
+    ids=lambda it: str(getattr(it, "__name__", it)),
+)
+def test_broken_code_is_noticed(broken: Patch, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch)
+
+    findings = list(audit(SUBJECTS[name], FAST, until_flagged=True))
+
+    assert findings[-1].flagged, [(finding.case, finding.evidence) for finding in findings]

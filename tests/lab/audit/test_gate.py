@@ -1,0 +1,35 @@
+"""The gate: every mutant is caught, and no true method is.
+
+A true promise is refuted by mistake only if it seems false at first, and later tests on fresh trials, with a chance of
+one in a million together, refute it, too. A run of the gate has some 300 cases, so it fails by mistake less than once
+in 3,000 runs.
+"""
+
+from itertools import islice
+
+import pytest
+
+from pointveil.lab.audit import FAST, audit, subjects
+from pointveil.lab.audit.mutants import MUTANTS
+
+SUBJECTS = subjects()
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_every_mutant_is_caught(name: str) -> None:
+    findings = list(audit(MUTANTS[name], FAST, until_flagged=True))
+
+    assert findings[-1].flagged, f"{name} was not caught in {len(findings)} cases"
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_no_true_promise_is_refuted(name: str) -> None:
+    flagged = [finding for finding in audit(SUBJECTS[name], FAST) if finding.flagged]
+
+    assert not flagged, f"{name}: {flagged}"
+
+
+def test_the_audit_has_power_on_a_plain_count() -> None:
+    findings = list(islice(audit(SUBJECTS["vault.count"], FAST), 3))
+
+    assert max(finding.evidence.bound() for finding in findings) > 0.8  # the long form comes within five percent

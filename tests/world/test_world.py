@@ -1,0 +1,363 @@
+import math
+import os
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyogrio
+import pytest
+import shapely
+from tests.places import BOX, DRIVERS, NAMES, RIVER, STREETS, move, save
+
+from pointveil.cells import Grid
+from pointveil.errors import InputError
+from pointveil.ground import Triangulation
+from pointveil.world import POLYGONS, Layer, World, read_layer
+
+DATA = os.environ.get("POINTVEIL_DATA")
+CITIES = {
+    "beijing": (116.330, 39.862, 116.450, 39.954),
+    "porto": (-8.635, 41.123, -8.576, 41.168),
+    "manhattan": (-74.0185, 40.7008, -73.9127, 40.877),
+}
+
+
+def streets() -> Layer:
+    return Layer(np.array(STREETS), NAMES, "EPSG:4326", "streets")
+
+
+def on_land(world: World, *coordinates: tuple[float, float]) -> list[bool]:
+    found: list[bool] = world.on_land(world.projection.to_metres(np.array(coordinates))).tolist()
+    return found
+
+
+def test_a_box_becomes_metres_from_its_corner() -> None:
+    world = World.make(BOX)
+
+    assert world.bounds[:2] == (0, 0)
+    assert world.bounds[2] == pytest.approx(7170, rel=0.001)
+    assert world.land_area == pytest.approx(world.bounds[2] * world.bounds[3])
+    assert shapely.equals(world.land, shapely.box(*world.bounds))
+
+
+def test_water_is_not_land_and_its_shore_is() -> None:
+    world = World.make(BOX, out_of_bounds=RIVER)
+
+    assert on_land(world, (10.05, 50.01), (10.05, 50.025), (10.05, 50.04)) == [True, False, True]
+    assert world.land_area == pytest.approx(0.8 * world.boundary_m.area)
+    assert on_land(world, (10.0, 50.0), (10.1, 50.01), (10.01, 50.05), (9.99, 50.01)) == [True, False, False, False]
+
+
+def test_only_the_given_land_less_the_water_is_land() -> None:
+    world = World.make(BOX, land=shapely.box(10, 50, 10.05, 51), out_of_bounds=[RIVER])
+
+    assert on_land(world, (10.02, 50.01), (10.08, 50.01), (10.02, 50.025)) == [True, False, False]
+
+
+def test_every_point_on_land_is_in_one_cell_of_a_grid_over_the_bounds() -> None:
+    world = World.make(shapely.Point(10.05, 50.02).buffer(0.02), out_of_bounds=RIVER)
+    xy = Triangulation.of([world.land]).pick(np.zeros(50_000, dtype=int), np.random.default_rng(1))
+
+    land = world.on_land(xy)
+
+    assert land.mean() > 0.999
+    assert (Grid(world.bounds, 17, 13).locate(xy[land]) >= 0).all()
+
+
+@pytest.mark.parametrize("suffix", [*DRIVERS, ".parquet"])
+def test_layers_come_from_files_in_any_crs(tmp_path: Path, suffix: str) -> None:
+    crs = "EPSG:4326" if suffix == ".geojson" else "EPSG:3035"
+    water = save(tmp_path / f"water{suffix}", [RIVER.segmentize(0.001)], crs=crs)
+    roads = save(tmp_path / f"roads{suffix}", STREETS, crs=crs, attributes=NAMES)
+    boundary = save(tmp_path / f"boundary{suffix}", [shapely.box(*BOX).segmentize(0.01)], crs=crs)
+
+    world = World.make(boundary, out_of_bounds=water, roads=roads)
+
+    assert world.describe()["land_share"] == pytest.approx(0.8, abs=1e-4)
+    assert world.roads is not None
+    assert len(world.roads) == 2
+    assert {"name", "lanes", "length", "oneway"} <= set(world.roads.attributes.column_names)
+
+
+def full_world(crs: str) -> World:
+    high = shapely.LineString([(10.0, 50.01, 3.0), (10.1, 50.01, math.nan)])
+    many = shapely.MultiLineString([[(10.05, 50), (10.05, 50.02)], [(10.07, 50), (10.07, 50.02)]])
+    lines = [shapely.LinearRing([(10.01, 50.01), (10.02, 50.01), (10.02, 50.02)]), many]
+    moved = [*move([*STREETS, *lines], crs), high] if crs == "EPSG:4326" else list(move([*STREETS, *lines], crs))
+    boundary = shapely.Point(10.05, 50.02).buffer(0.02)
+    table = pa.table({"fid": list(range(len(moved)))})
+    return World.make(
+        move([boundary], crs)[0],
+        crs=crs,
+        out_of_bounds=move([RIVER, shapely.box(10.05, 50, 10.06, 50.06)], crs),
+        land=move([shapely.box(10, 50, 10.1, 50.1)], crs)[0],
+        roads=Layer(np.array(moved), table, crs),
+    )
+
+
+@pytest.mark.parametrize("crs", ["EPSG:4326", "EPSG:32632", "+proj=laea +lat_0=50 +lon_0=10 +type=crs"])
+def test_a_world_is_read_back_identically(tmp_path: Path, crs: str) -> None:
+    world = full_world(crs)
+    path = tmp_path / "world.gpkg"
+
+    world.write(path)
+    back = World.read(path)
+
+    assert back == world
+    assert back.digest == world.digest
+    assert back.projection == world.projection
+    assert back.describe() == world.describe()
+    assert back.roads is not None
+    assert world.roads is not None
+    assert back.roads.attributes.equals(world.roads.attributes)
+    assert shapely.to_wkb(back.roads.lines).tolist() == shapely.to_wkb(world.roads.lines).tolist()
+    assert shapely.to_wkb(back.land) == shapely.to_wkb(world.land)
+    assert [child.name for child in tmp_path.iterdir()] == ["world.gpkg"]
+
+
+def test_writing_again_replaces_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "world.gpkg"
+    World.make(BOX, out_of_bounds=RIVER, roads=streets()).write(path)
+    plain = World.make(BOX)
+
+    plain.write(path)
+
+    assert World.read(path) == plain
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: Any) -> None:
+    path = tmp_path / "world.gpkg"
+    World.make(BOX).write(path)
+    before = path.read_bytes()
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space"):
+        World.make(BOX, roads=streets()).write(path)
+
+    assert path.read_bytes() == before
+    assert [child.name for child in tmp_path.iterdir()] == ["world.gpkg"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"boundary": (10.0, 50.0, 10.1, 50.0500001)},
+        {"out_of_bounds": shapely.box(10, 50, 10.01, 50.01)},
+        {"land": shapely.box(10, 50, 10.09, 50.05)},
+        {"roads": Layer(np.array(STREETS), NAMES.drop_columns(["lanes"]), "EPSG:4326")},
+        {"roads": Layer(np.array(STREETS[::-1]), NAMES, "EPSG:4326")},
+        {"roads": None},
+        {"crs": "EPSG:4258"},
+    ],
+)
+def test_any_change_changes_the_digest(other: dict[str, Any]) -> None:
+    given: dict[str, Any] = {"boundary": BOX, "out_of_bounds": RIVER, "roads": streets(), "land": shapely.box(*BOX)}
+
+    def make(boundary: Any, **options: Any) -> World:
+        return World.make(boundary, **options)
+
+    assert make(**given).digest == make(**given).digest
+    assert make(**given).digest != make(**(given | other)).digest
+
+
+def test_a_world_survives_pickling() -> None:
+    world = World.make(BOX, out_of_bounds=RIVER, roads=streets())
+    xy = np.random.default_rng(1).uniform((0, 0), world.bounds[2:], (1000, 2))
+    before = world.on_land(xy)
+
+    again = pickle.loads(pickle.dumps(world))
+
+    assert again == world
+    assert np.array_equal(again.on_land(xy), before)
+
+
+def test_the_lattice_is_round_and_the_points_on_it_exact() -> None:
+    world = World.make(BOX)
+
+    assert world.snap(np.array([[10.01234567891, 50.00000005001]])).tolist() == [[10.0123457, 50.0000001]]
+
+
+BOWTIE = shapely.Polygon([(10, 50), (10.1, 50.05), (10.1, 50), (10, 50.05)])
+
+
+def test_a_boundary_that_crosses_itself_is_repaired() -> None:
+    world = World.make(BOWTIE)
+
+    assert shapely.is_valid(world.boundary)
+    assert world.land_area == pytest.approx(0.5 * World.make(BOX).land_area)
+
+
+def test_water_that_crosses_itself_overlaps_or_has_no_area_is_repaired() -> None:
+    sliver = shapely.Polygon([(10, 50.01), (10.1, 50.01), (10, 50.01)])
+    double = [BOWTIE, BOWTIE, shapely.box(10.04, 50, 10.06, 50.05), sliver]
+
+    world = World.make(BOX, out_of_bounds=double)
+
+    assert on_land(world, (10.05, 50.01), (10.01, 50.025), (10.03, 50.005)) == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("boundary", "options", "words"),
+    [
+        ((10, 50, 10, 50.1), {}, "no area"),
+        ((10, 50.1, 10.1, 50), {}, "no area"),
+        ((10, 50, 10.1), {}, "four finite numbers"),
+        ((10, 50, math.nan, 51), {}, "four finite numbers"),
+        ((10, 50, math.inf, 51), {}, "four finite numbers"),
+        ((50, 100, 51, 101), {}, "globe"),
+        ((10, 50, 10.0000001, 50.0000001), {}, "square metre"),
+        (shapely.Polygon(), {}, "no area"),
+        (shapely.Polygon([(0, 0), (1, 1), (2, 2)]), {}, "no area"),
+        (shapely.Point(1, 1), {}, "holds Point"),
+        ("none.gpkg", {}, "no file"),
+        (17, {}, "boundary should be"),
+        ((0, 80, 90, 90), {}, "pole"),
+        ((-180, -90, 180, 90), {}, "pole"),
+        (BOX, {"crs": "EPSG:0"}, "not a CRS"),
+        (BOX, {"out_of_bounds": shapely.box(9, 49, 11, 51)}, "No land"),
+        (BOX, {"land": shapely.box(10, 50, 10.05, 51), "out_of_bounds": shapely.box(9, 49, 10.06, 51)}, "No land"),
+        (BOX, {"out_of_bounds": shapely.box(20, 20, 21, 21)}, "does not overlap"),
+        (BOX, {"land": shapely.box(20, 20, 21, 21)}, "does not overlap"),
+        (BOX, {"land": []}, "no polygons"),
+        (BOX, {"out_of_bounds": STREETS}, "holds LineString"),
+        (BOX, {"roads": [shapely.Point(10, 50)]}, "holds Point"),
+        (BOX, {"roads": []}, "no lines"),
+        (BOX, {"roads": [None, shapely.LineString()]}, "no lines"),
+        (BOX, {"roads": [shapely.LineString([(0, 0), (1, 1)])]}, "no line inside"),
+        (BOX, {"roads": ["a", "b"]}, "shapely geometries"),
+        (BOX, {"roads": 5}, "shapely geometries"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(boundary: Any, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        World.make(boundary, **options)
+
+
+def test_a_million_vertices_are_no_trouble() -> None:
+    angles = np.linspace(0, 2 * np.pi, 200_000, endpoint=False)
+    radius = 0.01 + 0.002 * np.sin(50 * angles)
+    lake = shapely.Polygon(np.column_stack([10.05 + radius * np.cos(angles), 50.02 + radius * np.sin(angles)]))
+
+    world = World.make(BOX, out_of_bounds=lake)
+
+    assert on_land(world, (10.05, 50.02), (10.001, 50.001)) == [False, True]
+
+
+FIJI = {
+    "a box": (177.0, -19.0, -178.0, -16.0),
+    "a box beyond 180": (177.0, -19.0, 182.0, -16.0),
+    "a box below -180": (-183.0, -19.0, -178.0, -16.0),
+    "a polygon beyond 180": shapely.box(177, -19, 182, -16),
+    "two halves": shapely.MultiPolygon([shapely.box(177, -19, 180, -16), shapely.box(-180, -19, -178, -16)]),
+    "a polygon that jumps": shapely.Polygon([(177, -19), (-178, -19), (-178, -16), (177, -16)]),
+}
+SEAS = {
+    "two halves": [shapely.box(179, -18, 180, -17), shapely.box(-180, -18, -179, -17)],
+    "beyond 180": [shapely.box(179, -18, 181, -17)],
+    "a polygon that jumps": [shapely.Polygon([(179, -18), (-179, -18), (-179, -17), (179, -17)])],
+}
+
+
+@pytest.mark.parametrize("boundary", FIJI.values(), ids=FIJI)
+@pytest.mark.parametrize("sea", SEAS.values(), ids=SEAS)
+def test_a_world_may_cross_the_antimeridian(tmp_path: Path, boundary: Any, sea: Any) -> None:
+    roads = [shapely.LineString([(179.5, -17), (-179.5, -17)]), shapely.LineString([(-178.5, -17), (-178.4, -17)])]
+
+    world = World.make(boundary, out_of_bounds=sea, roads=roads)
+
+    assert on_land(world, (178, -17.5), (180, -17.5), (-180, -17.5), (-179.5, -17.5)) == [True, False, False, False]
+    assert on_land(world, (-178.5, -17.5), (-177.5, -17.5), (176.5, -17.5), (0, -17.5)) == [True, False, False, False]
+    assert world.roads is not None
+    assert shapely.length(world.roads.lines_m) == pytest.approx([106200, 10620], rel=0.001)
+    assert world.describe()["projection"]["crosses_antimeridian"]
+    world.write(tmp_path / "fiji.gpkg")
+    assert World.read(tmp_path / "fiji.gpkg") == world
+
+
+def test_an_ocean_around_the_globe_covers_both_sides_of_the_antimeridian() -> None:
+    ocean = shapely.box(-180, -17.5, 180, -10)
+
+    world = World.make(FIJI["a box"], out_of_bounds=ocean)
+
+    assert on_land(world, (178, -17), (-179, -17), (178, -18), (-179, -18)) == [False, False, True, True]
+
+
+def test_a_box_far_east_is_the_same_as_far_west() -> None:
+    assert World.make((190, -19, 192, -17)) == World.make((-170, -19, -168, -17))
+
+
+def test_a_polar_crs_holds_the_pole() -> None:
+    world = World.make((-1e5, -1e5, 1e5, 1e5), crs="EPSG:3413")
+
+    assert on_land(world, (0.0, 0.0)) == [True]
+
+
+def test_feet_become_metres() -> None:
+    world = World.make((980000, 190000, 990000, 200000), crs="EPSG:2263")
+
+    assert world.bounds[2] == pytest.approx(3048.006096)
+    assert world.projection.lattice == 0.01
+
+
+def test_a_file_that_is_no_world_is_refused(tmp_path: Path) -> None:
+    other = save(tmp_path / "other.gpkg", [RIVER])
+    World.make(BOX).write(tmp_path / "world.gpkg")
+    layer = read_layer(tmp_path / "world.gpkg", kinds=POLYGONS)
+
+    for path in (other, tmp_path / "none.gpkg", tmp_path):
+        with pytest.raises(InputError):
+            World.read(path)
+    for path in (tmp_path / "world.shp", tmp_path / "none" / "world.gpkg"):
+        with pytest.raises(InputError):
+            World.make(BOX).write(path)
+    assert shapely.equals(layer.geometries[0], shapely.box(*BOX))
+
+
+def test_a_world_changed_by_hand_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "world.gpkg"
+    World.make(BOX).write(path)
+    table = pa.table({"geometry": pa.array([shapely.to_wkb(RIVER)], pa.binary())})
+
+    pyogrio.write_arrow(
+        table,
+        path,
+        layer="boundary",
+        driver="GPKG",
+        crs="EPSG:4326",
+        geometry_type="Unknown",
+        geometry_name="geometry",
+        append=True,
+    )
+
+    with pytest.raises(InputError, match="was changed"):
+        World.read(path)
+
+
+def test_facts_are_public_and_plain() -> None:
+    facts = World.make(BOX, out_of_bounds=RIVER, roads=streets()).describe()
+
+    assert facts["boundary"] == "box"
+    assert facts["bounds"] == pytest.approx(BOX)
+    assert facts["roads"] == 2
+    assert facts["road_attributes"] == ["name", "lanes", "length", "oneway"]
+    assert facts["projection"]["scale_error"] < 0.001
+
+
+@pytest.mark.data
+@pytest.mark.skipif(DATA is None, reason="needs the three real cities: set POINTVEIL_DATA")
+@pytest.mark.parametrize("city", CITIES)
+def test_a_real_city_is_read_back_identically(tmp_path: Path, city: str) -> None:
+    folder = Path(DATA or "") / city
+    water, land = (path if path.exists() else None for path in (folder / "water.geojson", folder / "land.geojson"))
+
+    world = World.make(CITIES[city], out_of_bounds=water, land=land, roads=folder / "roads.parquet")
+    world.write(tmp_path / "city.gpkg")
+
+    assert World.read(tmp_path / "city.gpkg") == world
+    xy = np.random.default_rng(4).uniform((0, 0), world.bounds[2:], (200_000, 2))
+    assert np.array_equal(world.on_land(xy), shapely.intersects_xy(world.land, *xy.T))
