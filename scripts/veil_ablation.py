@@ -86,15 +86,15 @@ def replaced(**functions: Callable[..., Any]) -> Iterator[None]:
 
 FULL = METHODS["veil"]
 WITHOUT: dict[str, tuple[Method, dict[str, Callable[..., Any]]]] = {
-    "all of it": (FULL, {}),
+    "full method": (FULL, {}),
     "independent placement": (dataclasses.replace(FULL, placement=Density("independent")), {}),
     "no roads": (FULL, {}),
     "leaves all of one size": (FULL, {"split_levels": equal_levels}),
-    "noise cut off at zero instead of denoised": (FULL, {"denoise": clipped}),
-    "noise projected instead of denoised": (FULL, {"denoise": projected}),
+    "negative counts set to zero instead of denoised": (FULL, {"denoise": clipped}),
+    "counts projected instead of denoised": (FULL, {"denoise": projected}),
     "no fusion with blocks": (FULL, {"fuse_blocks": lambda estimates, *_: estimates.median}),
     "no matching of totals": (FULL, {"match_totals": lambda counts, *_: counts}),
-    "districts not used": (FULL, {"match_totals": without_districts}),
+    "no districts": (FULL, {"match_totals": without_districts}),
     "no blur": (dataclasses.replace(FULL, partitioner=veil.Veil(blur=0.0)), {}),
     "rounding of coordinates not asked": (FULL, {"shared_rounding": lambda *_: None}),
 }
@@ -124,7 +124,7 @@ def measure(name: str, world: World, points: Path, seeds: int) -> tuple[float, f
 def main(seeds: int) -> None:
     """Print one row for each variant."""
     places = list(cities())
-    print("| left out | " + " | ".join(f"{name}: NCE / MEDD / 1 km" for name, _, _ in places) + " |")
+    print("| variant | " + " | ".join(f"{name}: NCE / MEDD / 1 km" for name, _, _ in places) + " |")
     print("| --- |" + " --- |" * len(places))
     for name in WITHOUT:
         cells = [measure(name, world, points, seeds) for _, world, points in places]
