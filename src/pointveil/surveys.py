@@ -67,6 +67,8 @@ class Survey:
             raise InputError(f"There is no file {path}.") from None
         except IsADirectoryError:
             raise InputError(f"{path} is a directory, not a survey.") from None
+        except InputError as fault:
+            raise InputError(f"{path.name} cannot be read: {fault}") from None
         except (zipfile.BadZipFile, KeyError, ValueError, TypeError) as fault:
             raise InputError(f"{path.name} is not a survey that this version can read: {fault}") from None
 

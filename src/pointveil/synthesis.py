@@ -80,7 +80,7 @@ def check_drawing(count: int | None, seed: int | None) -> None:
 def check_world(method: Method, world: World) -> None:
     """Refuse, before anything is spent, a method whose parts do not fit or that the public world cannot serve."""
     method.shares()
-    if method.partitioner.needs_roads and world.roads is None:
+    if method.needs_roads and world.roads is None:
         raise InputError(f"The method '{method.name}' needs roads, and this world has none. Make it with --roads.")
 
 

@@ -22,7 +22,7 @@ def methods(json: Json = False) -> None:
             "method": name,
             "split": {purpose: str(part) for purpose, part in method.shares().items()},
             "questions": len(method.purposes),
-            "needs_roads": method.partitioner.needs_roads,
+            "needs_roads": method.needs_roads,
             "default": name == DEFAULT_METHOD,
             "when": method.when,
             "measured_error": measured["errors"].get(name),

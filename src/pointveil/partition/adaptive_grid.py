@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pointveil.cells import Grid, NestedGrid
 from pointveil.estimate import project_parts, project_to_total, reconcile
 from pointveil.ground import clip_to_land
-from pointveil.partition.base import Budget, Counted, ask_total, grid_side
+from pointveil.partition.base import Budget, Counted, ask_total, grid_side, partitioner
 from pointveil.vault import NoisyCounts, Respondent
 from pointveil.world import World
 
@@ -19,6 +19,7 @@ MOST_PARTS = 2**23
 """No nested grid has more cells, whatever the noisy counts say."""
 
 
+@partitioner
 @dataclass(frozen=True)
 class AdaptiveGrid:
     """A coarse grid, each of whose cells is cut as finely as its noisy count allows.
@@ -38,8 +39,6 @@ class AdaptiveGrid:
         "counts of the two levels made to agree, weighted by their variance",
         "counts made non-negative, with their total kept",
     )
-    needs_roads: ClassVar[bool] = False
-    divides_into: ClassVar[str] = "regions"
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> Counted:
         """Count coarsely, cut busy cells finely, and count again."""

@@ -4,13 +4,14 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.estimate import project_to_total
 from pointveil.ground import LandOf, Regions, clip_to_land
+from pointveil.plugins import Parts
 from pointveil.vault import Everywhere, NoisyCounts, Respondent, Share
 from pointveil.world import World
 
@@ -54,16 +55,38 @@ class Divided(Protocol):
 
 
 class Partitioner(Protocol):
-    """Divides the world and counts each region."""
+    """Divides the world and counts each region.
 
-    spends: ClassVar[tuple[str, ...]]
-    post_processing: ClassVar[tuple[str, ...]]
-    needs_roads: ClassVar[bool]
-    divides_into: ClassVar[str]
+    It may also have `post_processing` (what it does to noisy answers, in words, for the statement), `needs_roads`
+    (False if left out) and `divides_into` ("regions" if left out; a placement `fills` the same).
+    """
+
+    @property
+    def spends(self) -> tuple[str, ...]:
+        """The purposes that it pays for, in the order in which it asks."""
+        ...
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> Divided:
-        """Ask the vault, paying from `budget`, and return regions with counts."""
+        """Ask the vault, paying from `budget`, and return regions with counts.
+
+        The result must follow from the vault's answers and the public world alone: a saved survey calls this again.
+        """
         ...
+
+
+PARTITIONERS = Parts(
+    "partitioner",
+    methods={"divide": "vault, world, budget"},
+    attributes={"spends": "the purposes that it pays for, such as ('total', 'count')"},
+)
+"""Every partitioner by the name of its class."""
+
+Kind = TypeVar("Kind", bound=type[Partitioner])
+
+
+def partitioner(kind: Kind) -> Kind:
+    """Register a class as a partitioner, so that a saved survey can find it again; a decorator."""
+    return PARTITIONERS.register(kind)
 
 
 def ask_total(vault: Respondent, share: Share) -> int:

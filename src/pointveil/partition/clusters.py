@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pointveil.cells import Grid, Voronoi, nearest_of
 from pointveil.errors import InputError
 from pointveil.ground import pack
-from pointveil.partition.base import Budget, Counted, ask_total, grid_side, settle
+from pointveil.partition.base import Budget, Counted, ask_total, grid_side, partitioner, settle
 from pointveil.vault import Respondent
 from pointveil.world import World
 
@@ -18,6 +18,7 @@ CENTIMETRE = 0.01
 MOST_CLUSTERS = 100_000
 
 
+@partitioner
 @dataclass(frozen=True)
 class Clusters:
     """Voronoi regions around centres found by weighted k-means on a noisy grid (EUGKM).
@@ -40,8 +41,6 @@ class Clusters:
         "centres moved to the middle of the noisy counts nearest to them",
         "counts made non-negative, with their total kept",
     )
-    needs_roads: ClassVar[bool] = False
-    divides_into: ClassVar[str] = "regions"
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no regions."""

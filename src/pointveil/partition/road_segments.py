@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pointveil.cells.street_cells import RoadCells, road_cells
 from pointveil.errors import InputError
 from pointveil.estimate import project_to_total
-from pointveil.partition.base import Budget
+from pointveil.partition.base import Budget, partitioner
 from pointveil.vault import NoisyCounts, Respondent
 from pointveil.world import World
 
@@ -42,6 +42,7 @@ class RoadCounts:
         return round(float(self.counts.sum()))
 
 
+@partitioner
 @dataclass(frozen=True)
 class RoadSegments:
     """The edges of the road network, each with all that is within reach of it, and a grid for the rest.

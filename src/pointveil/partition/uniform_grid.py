@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pointveil.cells import Grid
-from pointveil.partition.base import Budget, Counted, ask_total, grid_side, settle
+from pointveil.partition.base import Budget, Counted, ask_total, grid_side, partitioner, settle
 from pointveil.vault import Respondent
 from pointveil.world import World
 
 
+@partitioner
 @dataclass(frozen=True)
 class UniformGrid:
     """A grid of equal cells, as fine as the noisy total allows.
@@ -22,8 +23,6 @@ class UniformGrid:
     granularity: float = 10.0
     spends: ClassVar[tuple[str, ...]] = ("total", "count")
     post_processing: ClassVar[tuple[str, ...]] = ("counts made non-negative, with their total kept",)
-    needs_roads: ClassVar[bool] = False
-    divides_into: ClassVar[str] = "regions"
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> Counted:
         """Ask how many there are, lay a grid to fit, and count its cells."""

@@ -15,7 +15,7 @@ from pointveil.estimate.projection import project_to_total
 from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law
 from pointveil.estimate.totals import at_most_the_total, fuse_blocks, match_totals
 from pointveil.ground import Distances, Leaves, Raster, leaves_from_levels, peopled_area, raster_of, split_levels
-from pointveil.partition.base import Budget
+from pointveil.partition.base import Budget, partitioner
 from pointveil.vault import Everywhere, NoisyCounts, Respondent, Share
 from pointveil.world import World
 
@@ -85,6 +85,7 @@ class Plan:
     factor: Floats
 
 
+@partitioner
 @dataclass(frozen=True)
 class Veil:
     """Count blocks, cut them to fit, count the leaves, and spread each leaf's people along the streets.
@@ -114,7 +115,6 @@ class Veil:
         "leaves reconciled with blocks and with the totals of large squares and districts",
         "people spread within leaves by distance to the nearest road",
     )
-    needs_roads: ClassVar[bool] = False
     divides_into: ClassVar[str] = "places"
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> PlaceMasses:

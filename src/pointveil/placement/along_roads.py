@@ -16,6 +16,7 @@ from pointveil.estimate.offset_laws import OffsetLaws, edge_laws, kind_laws
 from pointveil.ground import Triangulation
 from pointveil.network.network import Network
 from pointveil.partition import Budget, RoadCounts
+from pointveil.placement.base import placement
 from pointveil.vault import NoisyCounts, Respondent, Share
 from pointveil.world import World
 
@@ -53,6 +54,7 @@ class RoadAnswers:
     laws: OffsetLaws
 
 
+@placement
 @dataclass(frozen=True)
 class AlongRoads:
     """Points beside the edges they are nearest to, spread as noisy histograms along and across the edges say.

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from pointveil.ground import Raster
 from pointveil.partition import Budget, PlaceMasses
+from pointveil.placement.base import placement
 from pointveil.vault import Respondent
 from pointveil.world import World
 
@@ -18,6 +19,7 @@ TRIES = 20
 SHAKE = 0.5
 
 
+@placement
 @dataclass(frozen=True)
 class Density:
     """One point in each equal part of the expected people, along a curve that keeps neighbours together.
@@ -30,7 +32,6 @@ class Density:
     """
 
     spacing: Literal["even", "independent"] = "even"
-    spends: ClassVar[tuple[str, ...]] = ()
     fills: ClassVar[str] = "places"
     post_processing: ClassVar[tuple[str, ...]] = ("points placed in proportion to what is expected",)
 

@@ -10,6 +10,7 @@ from pointveil.cells import RegionSites
 from pointveil.errors import InputError
 from pointveil.estimate import round_to_total
 from pointveil.partition import Budget, Counted
+from pointveil.placement.base import placement
 from pointveil.vault import NoisyPoints, Respondent
 from pointveil.world import World
 
@@ -26,6 +27,7 @@ class Blurred:
     points: NoisyPoints
 
 
+@placement
 @dataclass(frozen=True)
 class KernelDensity:
     """Blur the real points of each region, within it.
@@ -41,7 +43,6 @@ class KernelDensity:
     max_uses: int = 1
     side: int = 8
     spends: ClassVar[tuple[str, ...]] = ("place",)
-    fills: ClassVar[str] = "regions"
     post_processing: ClassVar[tuple[str, ...]] = (
         "counts rounded with their total kept",
         "blurred points spread evenly within their sites on land",

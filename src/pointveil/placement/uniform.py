@@ -8,17 +8,16 @@ from numpy.typing import NDArray
 
 from pointveil.estimate import round_to_total
 from pointveil.partition import Budget, Counted
-from pointveil.placement.base import shuffled_regions
+from pointveil.placement.base import placement, shuffled_regions
 from pointveil.vault import Respondent
 from pointveil.world import World
 
 
+@placement
 @dataclass(frozen=True)
 class Uniform:
     """Points anywhere on the land of their region, all places alike."""
 
-    spends: ClassVar[tuple[str, ...]] = ()
-    fills: ClassVar[str] = "regions"
     post_processing: ClassVar[tuple[str, ...]] = (
         "counts rounded with their total kept",
         "points spread evenly on land",

@@ -10,7 +10,7 @@ from pointveil.errors import InputError
 from pointveil.estimate import round_to_total
 from pointveil.ground import Fans, Triangulation, cut_into_fans
 from pointveil.partition import Budget, Counted
-from pointveil.placement.base import shuffled_regions
+from pointveil.placement.base import placement, shuffled_regions
 from pointveil.vault import Respondent
 from pointveil.world import World
 
@@ -23,6 +23,7 @@ class Weighted:
     counts: NDArray[np.float64]
 
 
+@placement
 @dataclass(frozen=True)
 class WeightedUniform:
     """Weigh each side of a region by its area and by who lives across it.
@@ -34,8 +35,6 @@ class WeightedUniform:
     """
 
     area_weight: float = 0.5
-    spends: ClassVar[tuple[str, ...]] = ()
-    fills: ClassVar[str] = "regions"
     post_processing: ClassVar[tuple[str, ...]] = (
         "each region's count divided among its sides, by their area and by the noisy counts across them",
         "counts rounded with their total kept",
