@@ -10,6 +10,7 @@ import csv
 import os
 import sys
 from pathlib import Path
+from string import Template
 
 import pyarrow as pa
 from PIL import Image
@@ -18,13 +19,26 @@ from pointveil.demo import city, draw_comparison
 from pointveil.lab.experiments import Plan, runs_of, work_through
 from pointveil.lab.experiments.cities import find_data, load_city
 from pointveil.lab.experiments.figures import draw_all
-from pointveil.lab.experiments.page import fill
 from pointveil.lab.experiments.runs import make_points
-from pointveil.lab.experiments.tables import Results, gather, write_table
+from pointveil.lab.experiments.tables import (
+    KEYS,
+    Results,
+    epsilon_table,
+    facilities_table,
+    gather,
+    main_table,
+    plain_table,
+    series_table,
+    variants_table,
+    write_table,
+)
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 WIDTH = 1500  # pixels of the visual comparison
+RADII = (100, 250, 500, 1000, 2000)  # metres of the range queries
+GRANULARITIES = (64, 128, 256, 512, 1024)  # cells along a side of the map
+CHOICES = (5, 20, 40)  # how many facilities are chosen
 
 
 def main() -> None:
@@ -44,8 +58,35 @@ def main() -> None:
     _write_summary(results, DOCS / "results.csv")
     draw_all(results, DOCS / "images")
     _draw_visual(next(plan for plan in plans if plan.name == "visual"), DOCS / "images" / "results-visual.png")
+    (DOCS / "results.md").write_text(write_page(results), encoding="utf-8")
+
+
+def write_page(results: Results) -> str:
+    """Return the page: its text is the template's, and every number comes from the results."""
     template = (ROOT / "experiments" / "results-template.md").read_text(encoding="utf-8")
-    (DOCS / "results.md").write_text(fill(template, results), encoding="utf-8")
+    nce = ("nce_100", "nce_shifted_100")
+    tables = {
+        "main_seeds": results.seeds("main"),
+        "epsilon_seeds": results.seeds("epsilon"),
+        "main_nce": main_table(results, "nce_100"),
+        "main_medd": main_table(results, "medd"),
+        "main_seconds": main_table(results, "cpu_seconds"),
+        "main_nce_shifted": plain_table(results, "main", "nce_shifted_100"),
+        "main_total": plain_table(results, "main", "total_count"),
+        "epsilon": epsilon_table(results, "epsilon", "porto", "nce_shifted_100"),
+        "budget_splits": variants_table(results, "budget-splits", "nce_shifted_100"),
+        "clusters": variants_table(results, "clusters", "nce_shifted_100"),
+        "on_roads": plain_table(results, "on-roads", *nce),
+        "larger_area": plain_table(results, "larger-area", *nce),
+        "visual": plain_table(results, "visual", *nce, "medd"),
+        "facilities": facilities_table(results),
+        "max_inf": series_table(results, "facilities", "beijing", "most_influential(choose={})", CHOICES),
+        "min_dist": series_table(results, "facilities", "beijing", "least_distance_greedy(choose={})", CHOICES),
+    }
+    for place in ("beijing", "porto", "manhattan"):
+        tables[f"range_{place}"] = series_table(results, "range-queries", place, "range_{}", RADII)
+        tables[f"hotspots_{place}"] = series_table(results, "hotspots", place, "hotspots_{}", GRANULARITIES)
+    return Template(template).substitute(tables)
 
 
 def _tell(done: int, of: int) -> None:
@@ -56,12 +97,9 @@ def _write_summary(results: Results, path: Path) -> None:
     """Write mean, spread and number of seeds of everything."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["experiment", "city", "method", "variant", "epsilon", "measure", "mean", "spread", "seeds"])
-        for experiment, place, method, label, epsilon, measure in results.keys:
-            found = results.find(experiment, place, method, measure, label=label, epsilon=epsilon)
-            if found is not None:
-                numbers = (f"{found.mean:.6g}", f"{found.spread:.3g}", found.seeds)
-                writer.writerow([experiment, place, method, label, epsilon, measure, *numbers])
+        writer.writerow([*("variant" if key == "label" else key for key in KEYS), "mean", "spread", "seeds"])
+        for key, found in results.summaries.items():
+            writer.writerow([*key, f"{found.mean:.6g}", f"{found.spread:.3g}", found.seeds])
 
 
 def _draw_visual(plan: Plan, path: Path) -> None:

@@ -101,6 +101,10 @@ class Method:
             raise InputError(f"The split of '{self.name}' must add up to 1, not {sum(parts.values())}.")
         return {purpose: parts[purpose] for purpose in self.purposes}
 
+    def split_texts(self) -> dict[str, str]:
+        """Return the shares as exact texts such as "1/2", for files and statements."""
+        return {purpose: str(part) for purpose, part in self.shares().items()}
+
     def budget(self, epsilon: Fraction) -> Budget:
         """Return what may be spent on each purpose; in all exactly `epsilon`."""
         return {purpose: Share(purpose, part * epsilon) for purpose, part in self.shares().items()}

@@ -79,7 +79,7 @@ class Survey:
             "method": {
                 "name": self.method.name,
                 "parameters": self.method.parameters,
-                "split": _texts(self.method),
+                "split": self.method.split_texts(),
             },
             "layout": dataclasses.replace(self.layout, left_out=()).to_dict(),
             "answers": [_describe(answer) for answer in self.answers],
@@ -178,10 +178,6 @@ class Replay:
 
 def _write(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-
-
-def _texts(method: Method) -> dict[str, str]:
-    return {purpose: str(part) for purpose, part in method.shares().items()}
 
 
 def _describe(answer: Answer) -> dict[str, Any]:

@@ -85,8 +85,7 @@ def check_world(method: Method, world: World) -> None:
 
 
 def _complete(statement: Statement, method: Method) -> Statement:
-    split = {purpose: str(part) for purpose, part in method.shares().items()}
-    used = MethodUsed(name=method.name, parameters=method.parameters, split=split)
+    used = MethodUsed(name=method.name, parameters=method.parameters, split=method.split_texts())
     return statement.model_copy(update={"method": used, "post_processing": (*method.post_processing, *LAST_STEPS)})
 
 

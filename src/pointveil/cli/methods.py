@@ -20,7 +20,7 @@ def methods(json: Json = False) -> None:
     rows = [
         {
             "method": name,
-            "split": {purpose: str(part) for purpose, part in method.shares().items()},
+            "split": method.split_texts(),
             "questions": len(method.purposes),
             "needs_roads": method.needs_roads,
             "default": name == DEFAULT_METHOD,

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pointveil.errors import missing_extra
+from pointveil.demo.pictures import new_figure
 from pointveil.lab.audit.auditor import Finding, worst
 
 
@@ -61,12 +61,8 @@ def to_markdown(rows: Sequence[Row]) -> str:
 
 def draw_picture(path: Path, rows: Mapping[str, Sequence[Row]]) -> None:
     """Draw the refuted epsilon of every subject beside its claim."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise missing_extra("figures", "matplotlib") from None
     every = [row for group in rows.values() for row in group]
-    figure = Figure(figsize=(8, 1 + 0.28 * len(every)), layout="constrained")
+    figure = new_figure(figsize=(8, 1 + 0.28 * len(every)), layout="constrained")
     axes = figure.subplots()
     colours = ["#b2182b" if row.flagged else "#2166ac" for row in every]
     axes.barh(range(len(every)), [row.bound / row.claim for row in every], color=colours)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from pointveil.errors import missing_extra
+from pointveil.demo.pictures import new_figure, write_picture
 from pointveil.lab.experiments.tables import PUBLISHED, Results, Summary
 
 COLOURS = {
@@ -30,17 +29,17 @@ def draw_all(results: Results, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, (draw, experiment) in FIGURES.items():
-        if results.cities(experiment):
+        if results.some(experiment, "city"):
             path = folder / f"results-{name}.png"
-            _write(draw(results, experiment), path)
+            write_picture(draw(results, experiment), path, dpi=DOTS_PER_INCH, quantize={"colors": 64})
             written.append(path)
     return written
 
 
 def main_figure(results: Results, experiment: str) -> Any:
     """Draw NCE on shifted grids of every method and city as bars: the private form beside the published one."""
-    cities = results.cities(experiment)
-    names = [name for name in results.methods(experiment) if not name.endswith(PUBLISHED)]
+    cities = results.some(experiment, "city")
+    names = [name for name in results.some(experiment, "method") if not name.endswith(PUBLISHED)]
     figure, axes = _panels(len(cities), height=0.26 * len(names) + 1.1)
     for ax, city in zip(axes, cities, strict=True):
         for at, name in enumerate(names):
@@ -58,16 +57,16 @@ def main_figure(results: Results, experiment: str) -> Any:
 
 def by_epsilon(results: Results, experiment: str) -> Any:
     """Draw NCE and processor time by epsilon."""
-    city, epsilons = results.cities(experiment)[0], sorted(results.some(experiment, 4))
+    city, epsilons = results.some(experiment, "city")[0], sorted(results.some(experiment, "epsilon"))
     figure, axes = _panels(2)
     for ax, measure, title in zip(
         axes, ("nce_shifted_100", "cpu_seconds"), ("NCE, 100 m, shifted", "CPU seconds"), strict=True
     ):
         lines = []
-        for name in results.methods(experiment):
+        for name in results.some(experiment, "method"):
             points = [(e, results.find(experiment, city, name, measure, epsilon=e)) for e in epsilons]
             lines.append(_line(name, points))
-        _lines(ax, lines, "ε", title, log=True)
+        _lines(ax, lines, "ε", title)
         ax.set_title(city, loc="left", color=INK, fontsize=10)
     return _with_legend(figure, axes)
 
@@ -76,16 +75,16 @@ def _by(pattern: str, across: str, up: str) -> Callable[[Results, str], Any]:
     """Return a figure with one panel a city, of the measures whose names hold a number."""
 
     def draw(results: Results, experiment: str) -> Any:
-        cities = results.cities(experiment)
-        named = {m: re.fullmatch(pattern, m) for m in results.some(experiment, 5)}
+        cities = results.some(experiment, "city")
+        named = {m: re.fullmatch(pattern, m) for m in results.some(experiment, "measure")}
         measures = sorted((float(found[1]), name) for name, found in named.items() if found)
         figure, axes = _panels(len(cities))
         for ax, city in zip(axes, cities, strict=True):
             lines = [
                 _line(name, [(at, results.find(experiment, city, name, measure)) for at, measure in measures])
-                for name in results.methods(experiment)
+                for name in results.some(experiment, "method")
             ]
-            _lines(ax, lines, across, up, log=True)
+            _lines(ax, lines, across, up)
             ax.set_title(city, loc="left", color=INK, fontsize=10)
         return _with_legend(figure, axes)
 
@@ -97,7 +96,7 @@ def _line(name: str, points: Sequence[tuple[float, Summary | None]]) -> Line:
     return name, [at for at, _ in known], [found for _, found in known]
 
 
-def _lines(ax: Any, lines: list[Line], across: str, up: str, *, log: bool) -> None:
+def _lines(ax: Any, lines: list[Line], across: str, up: str) -> None:
     for name, at, found in lines:
         published = name.endswith(PUBLISHED)
         ax.errorbar(
@@ -112,11 +111,10 @@ def _lines(ax: Any, lines: list[Line], across: str, up: str, *, log: bool) -> No
             markersize=3.5,
             linewidth=1.2,
         )
-    if log:
-        ax.set_xscale("log")
-        ticks = sorted({value for _, at, _ in lines for value in at})
-        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        ax.minorticks_off()
+    ax.set_xscale("log")
+    ticks = sorted({value for _, at, _ in lines for value in at})
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.minorticks_off()
     ax.set_xlabel(across, fontsize=8)
     ax.set_ylabel(up, fontsize=8)
     ax.set_ylim(bottom=0)
@@ -127,11 +125,7 @@ def _colour(name: str) -> str:
 
 
 def _panels(count: int, *, height: float = 3.2) -> tuple[Any, list[Any]]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise missing_extra("figures", "matplotlib") from error
-    figure = Figure(figsize=(3.2 * count + 0.6, height), layout="constrained")
+    figure = new_figure(figsize=(3.2 * count + 0.6, height), layout="constrained")
     axes = [figure.add_subplot(1, count, number + 1) for number in range(count)]
     for ax in axes:
         ax.grid(color=PALE, linewidth=0.5)
@@ -147,16 +141,6 @@ def _with_legend(figure: Any, axes: list[Any]) -> Any:
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=7, frameon=False)
     figure.set_figheight(figure.get_figheight() + 0.18 * -(-len(labels) // columns))
     return figure
-
-
-def _write(figure: Any, path: Path) -> None:
-    """Write a PNG of few colours, without the time it was made."""
-    from PIL import Image
-
-    picture = BytesIO()
-    figure.savefig(picture, dpi=DOTS_PER_INCH, facecolor="white", format="png")
-    with Image.open(picture) as image:
-        image.convert("RGB").quantize(64).save(path, format="PNG", optimize=True)
 
 
 FIGURES: dict[str, tuple[Callable[[Results, str], Any], str]] = {
