@@ -208,7 +208,7 @@ class Mixture:
     @classmethod
     def fit(cls, trials: Trials) -> Mixture:
         """Learn the weights."""
-        seen = np.nan_to_num(trials.seen, nan=0.0, posinf=1e9, neginf=-1e9)
+        seen = _finite(trials)
         middle = np.median(seen, axis=0) if len(seen) else np.zeros(seen.shape[1])
         spread = np.abs(seen - middle).mean(axis=0) if len(seen) else np.ones(seen.shape[1])
         scale = np.where(spread > 0, spread, 1.0)
@@ -220,9 +220,12 @@ class Mixture:
 
     def of(self, trials: Trials) -> Trials:
         """Return the trials with the mixture as their only feature."""
-        seen = np.nan_to_num(trials.seen, nan=0.0, posinf=1e9, neginf=-1e9)
-        score = np.clip((seen - self.middle) / self.scale, -5, 5) @ self.weights
+        score = np.clip((_finite(trials) - self.middle) / self.scale, -5, 5) @ self.weights
         return Trials(trials.present, score[:, None], ("mixture of all features",))
+
+
+def _finite(trials: Trials) -> Floats:
+    return np.nan_to_num(trials.seen, nan=0.0, posinf=1e9, neginf=-1e9)
 
 
 def choose(trials: Trials, caution: float) -> Rule:

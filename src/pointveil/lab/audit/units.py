@@ -73,6 +73,11 @@ class Known:
         more = units.xy[there].reshape(-1, 2)
         return Known(np.concatenate([self.xy, more]), np.append(self.count, np.full(len(more), units.weight)))
 
+    def tally(self, cell: Ints, size: int) -> Ints:
+        """Return how many known points are in each cell, given the cell of every place."""
+        inside = (cell >= 0) & (cell < size)
+        return np.bincount(cell[inside], self.count[inside], minlength=size).astype(np.int64)
+
 
 @dataclass(frozen=True)
 class Located:
@@ -102,12 +107,10 @@ class Located:
         around = (places[:, None, :] + AROUND).reshape(-1, 2)
         located = np.asarray(asked.about.locate(np.concatenate([known.xy, places, around])))
         base, mine, near = np.split(located, [len(known.xy), len(known.xy) + len(places)])
-        inside = (base >= 0) & (base < size)
-        tally = np.bincount(base[inside], known.count[inside], minlength=size).astype(np.int64)
         number = np.repeat(np.arange(len(units)), units.xy.shape[1])
         unit, cell, times = _distinct(number, mine, size)
         near_unit, near_cell, _ = _distinct(np.repeat(number, len(AROUND)), near, size)
-        return cls(tally, unit, cell, times * units.weight, near_unit, near_cell)
+        return cls(known.tally(base, size), unit, cell, times * units.weight, near_unit, near_cell)
 
 
 def _distinct(unit: Ints, cell: Ints, size: int) -> tuple[Ints, Ints, Ints]:
