@@ -16,21 +16,21 @@ from pointveil.vault import Everywhere, NoisyCounts, Respondent, Share
 from pointveil.world import World
 
 MOST_SIDE = 4096
-"""No grid has more cells along a side, whatever the noisy total says."""
+"""No grid has more cells along a side, however large the noisy total: a bound on memory."""
 
 Budget = Mapping[str, Share]
 
 
 @dataclass(frozen=True)
 class Counted:
-    """A divided world, and how many people each region most likely has.
+    """A divided world, and an estimate of how many people each region has.
 
     Parameters
     ----------
     regions
         Public, or made from noisy answers alone.
     counts
-        Non-negative, not whole; their sum is the best guess of the total.
+        (regions,) people: non-negative, not whole; their sum estimates the total.
     land
         The land of each region: where its people may be.
     """
@@ -90,7 +90,7 @@ def partitioner(kind: Kind) -> Kind:
 
 
 def ask_total(vault: Respondent, share: Share) -> int:
-    """Ask how many points there are, with noise; at least one, so that sizes can be worked out."""
+    """Ask for the noisy number of points; at least one, so that grids can be sized by it."""
     return max(1, int(vault.count(Everywhere(), share).values[0]))
 
 
@@ -100,18 +100,21 @@ def grid_side(total: float, epsilon: Fraction, granularity: float) -> int:
     Parameters
     ----------
     total
-        A noisy count: negative means none.
+        A noisy count, which may be negative.
     epsilon
-        Of the noise that the cells will get.
+        Of the noise that each cell will get.
     granularity
-        How many points a cell should have for each unit of noise.
+        Points per cell, times epsilon: so that a cell's count stands out of its noise.
     """
     side = math.ceil(math.sqrt(max(total, 0.0) * float(epsilon) / granularity))
     return min(max(side, 1), MOST_SIDE)
 
 
 def settle(regions: Regions, noisy: NoisyCounts, world: World) -> Counted:
-    """Return non-negative counts on the regions that have land, with the noisy total kept."""
+    """Return non-negative counts with the noisy total kept; none where a region has no land.
+
+    That nobody is in water is public knowledge, so the noise that fell there is thrown away.
+    """
     land = clip_to_land(regions, world)
     habitable = land.area > 0
     counts = np.zeros(len(regions))

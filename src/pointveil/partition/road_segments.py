@@ -20,7 +20,7 @@ LEAST_REACH = 1.0  # metres
 
 @dataclass(frozen=True, eq=False)
 class RoadCounts:
-    """Edges and far cells, and how many people each most likely has.
+    """Edges and far cells, and an estimate of how many people each has.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class RoadCounts:
     noisy
         What the vault answered.
     counts
-        Non-negative, zero where the answer was hardly more than noise; their sum is the best guess of the total.
+        (cells,) people: non-negative, zero where the answer was hardly more than noise; their sum estimates the total.
     """
 
     cells: RoadCells
@@ -85,13 +85,13 @@ class RoadSegments:
         raw = np.where(cells.habitable, noisy.values, 0).astype(np.float64)
         limit = threshold(noisy, self.noise_quantile)
         edges = len(cells.network)
-        # Apart, because the noise of many empty far cells would otherwise move people from the roads to them.
+        # Edges and far cells apart: otherwise the noise of many empty far cells would draw people away from the roads.
         counts = np.concatenate([believe(raw[:edges], limit), believe(raw[edges:], limit)])
         return RoadCounts(cells, noisy, np.where(cells.habitable, counts, 0.0))
 
 
 def believe(raw: NDArray[np.float64], limit: float) -> NDArray[np.float64]:
-    """Return the counts above the limit, rescaled to the sum of all; never looks at a true number.
+    """Return the noisy counts above the limit, rescaled to the sum of all of them.
 
     The paper rescales to the true total before its threshold. The noisy total is the sum of the noisy counts
     themselves, so that rescaling is by one. If no count is above the limit, the largest ones share the total.

@@ -17,7 +17,7 @@ class UniformGrid:
     Parameters
     ----------
     granularity
-        How many points a cell should have for each unit of noise (10 in the paper).
+        Points per cell, times epsilon (10 in the paper).
     """
 
     granularity: float = 10.0
@@ -27,6 +27,7 @@ class UniformGrid:
     def divide(self, vault: Respondent, world: World, budget: Budget) -> Counted:
         """Ask how many there are, lay a grid to fit, and count its cells."""
         total = ask_total(vault, budget["total"])
+        # With k points per person the noise is as wide as that of a single point at epsilon / k.
         side = grid_side(total, budget["count"].epsilon / vault.points_per_unit, self.granularity)
         grid = Grid(world.bounds, side, side)
         return settle(grid, vault.count(grid, budget["count"]), world)

@@ -54,7 +54,7 @@ class Density:
             return np.zeros((0, 2))
         entry = np.searchsorted(running, self._parts(count, rng) * running[-1], side="right")
         rng.shuffle(entry)
-        entry = np.minimum(entry, np.flatnonzero(mass)[-1])
+        entry = np.minimum(entry, np.flatnonzero(mass)[-1])  # rounding may reach beyond the last place with people
         xy = np.empty((count, 2))
         for start in range(0, count, BLOCK):
             xy[start : start + BLOCK] = _pick_dry(counted.raster, entry[start : start + BLOCK], world, rng)
@@ -64,12 +64,13 @@ class Density:
         """Return where along all the expected people each point falls, from 0 to 1."""
         if self.spacing == "independent":
             return rng.random(count)
-        # One offset for all makes every place as likely as it should be; the shaking hides the comb.
+        # Systematic sampling: one offset for all keeps every place as likely as it should be, and sums over an area
+        # close to what is expected. Without the shaking, the comb's regular steps would show on a map.
         return np.asarray((np.arange(count) + rng.random() + SHAKE * rng.random(count)) / count % 1.0)
 
 
 def _pick_dry(raster: Raster, entry: NDArray[np.intp], world: World, rng: np.random.Generator) -> Floats:
-    """Return a place in each entry; the edge of the water cuts through pixels, so some are tried again."""
+    """Return a place in each entry, (n, 2) metres; the shore cuts through pixels, so wet ones are tried again."""
     xy = raster.pick(entry, rng)
     wet = np.flatnonzero(~world.on_land(xy))
     for _ in range(TRIES):

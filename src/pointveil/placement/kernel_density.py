@@ -57,6 +57,7 @@ class KernelDensity:
         """Ask roughly where the points of each region are."""
         sites = RegionSites(counted.regions, counted.land, world, self.side)
         wanted = np.where(sites.site_counts() > 0, counted.counts, 0.0)
+        # A fixed seed: what is asked must follow from noisy answers alone, or a saved survey could not repeat it.
         whole = round_to_total(wanted, min(counted.total, MOST_BLURRED), np.random.default_rng(0))
         return Blurred(sites, vault.scatter(sites, whole, budget["place"], max_uses=self.max_uses))
 

@@ -69,9 +69,10 @@ class WeightedUniform:
 
 
 def side_shares(fans: Fans, facing: NDArray[np.float64], regions: int, area_weight: float) -> NDArray[np.float64]:
-    """Return the part of its region's people that each side has (equation 8); they add up to one in each region.
+    """Return each side's share of its region's people, (sides,) (equation 8); they add up to one in each region.
 
-    Where nobody lives across any side, 0/0 in the equation, the sides share by area alone.
+    `facing` is the count of the region across each side, in people. Where nobody lives across any side, the equation
+    says 0/0, and the sides share by area alone.
     """
     area_share = fans.area / np.bincount(fans.region, fans.area, regions)[fans.region]
     around = np.bincount(fans.region, facing, regions)[fans.region]
