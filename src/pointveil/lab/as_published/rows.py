@@ -38,25 +38,14 @@ Place = Callable[[Rehearsal, "World", Any, Mapping[str, float], np.random.Genera
 
 @dataclass(frozen=True)
 class Published:
-    """A method as published.
+    """A method as published."""
 
-    Parameters
-    ----------
-    name
-        As in the table.
-    divide, place
-        The paper's partitioning and generation.
-    split
-        The part of epsilon for each purpose, as the paper found best.
-    why_not_private
-        What breaks the promise, in sentences.
-    """
-
-    name: str
+    name: str  # as in the table
+    # the paper's partitioning and generation
     divide: Divide
     place: Place
-    split: Mapping[str, Fraction]
-    why_not_private: tuple[str, ...]
+    split: Mapping[str, Fraction]  # the part of epsilon for each purpose, as the paper found best
+    why_not_private: tuple[str, ...]  # what breaks the promise, in sentences
 
 
 def rehearse(vault: Rehearsal, name: str, seed: int) -> SyntheticPoints:

@@ -33,21 +33,11 @@ def enough_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
 
 @dataclass
 class Leaky:
-    """A rehearsal's vault that can be told to be wrong: it shows real points to whoever asks.
+    """A rehearsal's vault that can be told to be wrong: it shows real points to whoever asks."""
 
-    Parameters
-    ----------
-    vault
-        Holds the points.
-    noisy
-        Makes noisy counts of exact ones.
-    seed
-        Of its noise; another every time if there is none.
-    """
-
-    vault: Rehearsal
-    noisy: Noisy = enough_noise
-    seed: int | None = None
+    vault: Rehearsal  # holds the points
+    noisy: Noisy = enough_noise  # makes noisy counts of exact ones
+    seed: int | None = None  # of its noise; another every time if there is none
     rng: np.random.Generator = field(init=False)
 
     def __post_init__(self) -> None:

@@ -12,30 +12,19 @@ from pointveil.lab.audit.auditor import Finding, worst
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table.
+    """One line of the table."""
 
-    Parameters
-    ----------
-    subject, claim
-        What was audited, and the epsilon that it claims.
-    bound
-        The largest epsilon that was refuted, with 95 % confidence over all cases together.
-    case, rule
-        Where, and what was guessed from.
-    cases, trials
-        How many cases were tried, and how many trials all of them had.
-    flagged
-        Whether the claim was refuted.
-    """
-
+    # what was audited, and the epsilon that it claims
     subject: str
     claim: float
-    bound: float
+    bound: float  # the largest epsilon that was refuted, with 95 % confidence over all cases together
+    # where, and what was guessed from
     case: str
     rule: str
+    # how many cases were tried, and how many trials all of them had
     cases: int
     trials: int
-    flagged: bool
+    flagged: bool  # whether the claim was refuted
 
 
 def summarize(findings: Sequence[Finding]) -> Row:

@@ -19,21 +19,11 @@ AROUND = np.array([[x, y] for x in (-HAIR, HAIR) for y in (-HAIR, HAIR)])
 
 @dataclass(frozen=True)
 class Units:
-    """Units that are in the data, or not: the attacker must guess.
+    """Units that are in the data, or not: the attacker must guess."""
 
-    Parameters
-    ----------
-    xy
-        One row a unit, one column a place where it has points, in metres.
-    weight
-        How many points it has at each of them.
-    group
-        What kind of unit each is; an attacker may look at one kind alone.
-    """
-
-    xy: Floats
-    weight: int
-    group: Ints
+    xy: Floats  # one row a unit, one column a place where it has points, in metres
+    weight: int  # how many points it has at each of them
+    group: Ints  # what kind of unit each is; an attacker may look at one kind alone
 
     def __len__(self) -> int:
         return len(self.xy)
@@ -81,22 +71,14 @@ class Known:
 
 @dataclass(frozen=True)
 class Located:
-    """The cells of one question: how many are known in each, and which ones each unit touches.
+    """The cells of one question: how many are known in each, and which ones each unit touches."""
 
-    Parameters
-    ----------
-    tally
-        Known points in each cell.
-    unit, cell, points
-        One entry for each cell that a unit has points in: the unit, the cell, and how many points.
-    near_unit, near_cell
-        One entry for each cell within a hair's breadth of a unit's points.
-    """
-
-    tally: Ints
+    tally: Ints  # known points in each cell
+    # one entry for each cell that a unit has points in: the unit, the cell, and how many points
     unit: Ints
     cell: Ints
     points: Ints
+    # one entry for each cell within a hair's breadth of a unit's points
     near_unit: Ints
     near_cell: Ints
 

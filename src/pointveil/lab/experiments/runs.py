@@ -35,32 +35,21 @@ BANNER = "results of rehearsals on real points: not private, for the owner's eye
 
 @dataclass(frozen=True)
 class Run:
-    """One synthetic dataset, and what to measure on it.
+    """One synthetic dataset, and what to measure on it."""
 
-    Parameters
-    ----------
-    city, where
-        The city's name, and where it is.
-    input
-        "as is" or "on roads".
-    method, label, split, parameters
-        The method by name, and how it differs from its row; as pairs, so that runs can be compared.
-    epsilon, seed
-        What is spent, and which noise.
-    measures
-        Names, with options; not part of the run's own name.
-    """
-
+    # the city's name, and where it is
     city: str
     where: City
-    input: str
+    input: str  # "as is" or "on roads"
+    # the method by name, and how it differs from its row; as pairs, so that runs can be compared
     method: str
     label: str
     split: tuple[tuple[str, str], ...]
     parameters: tuple[tuple[str, float], ...]
+    # what is spent, and which noise
     epsilon: str
     seed: int
-    measures: frozenset[str]
+    measures: frozenset[str]  # names, with options; not part of the run's own name
 
     @property
     def identity(self) -> dict[str, Any]:
