@@ -84,7 +84,7 @@ class AlongRoads:
         if self.offsets not in OFFSETS:
             raise InputError(f"offsets must be one of {', '.join(OFFSETS)}, not {self.offsets!r}.")
 
-    def ask(self, vault: Respondent, world: World, counted: RoadCounts, budget: Budget) -> RoadAnswers:  # noqa: ARG002
+    def ask(self, vault: Respondent, world: World, counted: RoadCounts, budget: Budget) -> RoadAnswers:
         """Ask where along the edges people are, then how far beside them."""
         if not isinstance(counted, RoadCounts):
             raise InputError("AlongRoads places points along road segments: divide the world with RoadSegments.")

@@ -35,18 +35,11 @@ class Density:
     fills: ClassVar[str] = "places"
     post_processing: ClassVar[tuple[str, ...]] = ("points placed in proportion to what is expected",)
 
-    def ask(self, vault: Respondent, world: World, counted: PlaceMasses, budget: Budget) -> None:  # noqa: ARG002
+    def ask(self, vault: Respondent, world: World, counted: PlaceMasses, budget: Budget) -> None:
         """Ask nothing: the expected people of every place are known."""
         return
 
-    def draw(
-        self,
-        world: World,
-        counted: PlaceMasses,
-        answers: None,  # noqa: ARG002 - there are none
-        count: int,
-        rng: np.random.Generator,
-    ) -> Floats:
+    def draw(self, world: World, counted: PlaceMasses, answers: None, count: int, rng: np.random.Generator) -> Floats:
         """Return points in random order."""
         mass = counted.mass if counted.mass.any() else counted.raster.entry_area
         running = np.cumsum(mass)

@@ -62,12 +62,7 @@ class KernelDensity:
         return Blurred(sites, vault.scatter(sites, whole, budget["place"], max_uses=self.max_uses))
 
     def draw(
-        self,
-        world: World,  # noqa: ARG002 - the sites know
-        counted: Counted,  # noqa: ARG002 - the blurred points know
-        answers: Blurred,
-        count: int,
-        rng: np.random.Generator,
+        self, world: World, counted: Counted, answers: Blurred, count: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return a place for each blurred point; some twice or not at all if another number is wanted."""
         points = answers.points

@@ -23,17 +23,12 @@ class Uniform:
         "points spread evenly on land",
     )
 
-    def ask(self, vault: Respondent, world: World, counted: Counted, budget: Budget) -> None:  # noqa: ARG002
+    def ask(self, vault: Respondent, world: World, counted: Counted, budget: Budget) -> None:
         """Ask nothing: even placement needs no more than the counts."""
         return
 
     def draw(
-        self,
-        world: World,  # noqa: ARG002 - the land of each region says enough
-        counted: Counted,
-        answers: None,  # noqa: ARG002 - there are none
-        count: int,
-        rng: np.random.Generator,
+        self, world: World, counted: Counted, answers: None, count: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return points picked evenly from the land of each region."""
         whole = round_to_total(counted.counts, count, rng)

@@ -46,7 +46,7 @@ class WeightedUniform:
         if not 0 <= self.area_weight <= 1:
             raise InputError(f"area_weight must lie between 0 and 1, not {self.area_weight}.")
 
-    def ask(self, vault: Respondent, world: World, counted: Counted, budget: Budget) -> Weighted:  # noqa: ARG002
+    def ask(self, vault: Respondent, world: World, counted: Counted, budget: Budget) -> Weighted:
         """Ask nothing; divide each region's people among its sides."""
         occupied = np.flatnonzero((counted.counts > 0) & (counted.land.area > 0))
         fans = cut_into_fans(counted.regions, counted.land, world, occupied)
@@ -56,12 +56,7 @@ class WeightedUniform:
         return Weighted(fans.land, counted.counts[fans.region] * shares)
 
     def draw(
-        self,
-        world: World,  # noqa: ARG002 - the land of each side says enough
-        counted: Counted,  # noqa: ARG002 - as does what was worked out from it
-        answers: Weighted,
-        count: int,
-        rng: np.random.Generator,
+        self, world: World, counted: Counted, answers: Weighted, count: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return points picked evenly from the land of each side."""
         whole = round_to_total(answers.counts, count, rng)
