@@ -59,7 +59,8 @@ def main(directory: Path) -> None:
     write_people(directory / "people.parquet", world, count=20_000)
 
     own = pv.Method(Stripes(100), pv.WeightedUniform(0.3), {"count": 1})  # parts of one's own fit those that are there
-    vault = pv.Vault.open(directory / "people.parquet", world, epsilon=2)
+    # The people are invented, so no ledger needs to account for them.
+    vault = pv.Vault.open(directory / "people.parquet", world, epsilon=2, ledger=None)
     pv.survey(vault, own).write(directory / "own.survey")
 
     survey = pv.Survey.read(directory / "own.survey")

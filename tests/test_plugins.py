@@ -1,11 +1,13 @@
 """What may register itself, and what is refused before anything is charged."""
 
+import dataclasses
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 import pointveil as pv
+from pointveil import formats
 from pointveil.errors import InputError
 from pointveil.methods import find_method
 from pointveil.partition import PARTITIONERS, partitioner
@@ -136,3 +138,20 @@ def test_running_the_same_definition_again_replaces_it() -> None:
 def test_a_method_without_a_usable_name_is_not_registered(name: str) -> None:
     with pytest.raises(InputError, match="Give the method a name"):
         pv.register_method(pv.Method(pv.UniformGrid(), pv.Uniform(), {"count": 1}, name))
+
+
+def test_a_format_of_a_plugin_is_found_by_its_suffix(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formats, "FORMATS", dict(formats.FORMATS))
+    own = dataclasses.replace(formats.FORMATS["csv"], suffixes=(".gpx",))
+
+    def load() -> bool:
+        formats.register_format("gpx", own)
+        return True
+
+    monkeypatch.setattr(formats, "load_plugins", load)
+
+    assert formats.format_of("trips.gpx") == "gpx"
+    with pytest.raises(InputError, match=r"already a format for \.gpx"):
+        formats.register_format("other", own)
+    with pytest.raises(InputError, match="already a format for csv"):
+        formats.register_format("csv", dataclasses.replace(own, suffixes=(".new",)))

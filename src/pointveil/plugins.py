@@ -14,17 +14,19 @@ Row = TypeVar("Row")
 _waiting = [GROUP]
 
 
-def load_plugins() -> None:
-    """Import every module that an installed package names in the group, once per process.
+def load_plugins() -> bool:
+    """Import every module that an installed package names in the group, once per process; say whether it was now.
 
     A plug-in that cannot be imported is named in a warning and left out: those who do not use it can go on.
     """
+    first = bool(_waiting)
     while _waiting:  # emptied first, so that a plug-in may look into the tables while it is imported
         for entry in entry_points(group=_waiting.pop()):
             try:
                 entry.load()
             except Exception as fault:  # noqa: BLE001 - whatever another package does
                 warnings.warn(f"The plug-in '{entry.name}' ({entry.value}) was left out: {fault}", stacklevel=2)
+    return first
 
 
 class Table(Mapping[str, Row]):
