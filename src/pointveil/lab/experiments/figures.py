@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from pointveil.demo.pictures import new_figure, write_picture
-from pointveil.lab.experiments.tables import PUBLISHED, Results, Summary
+from pointveil.lab.experiments.tables import PUBLISHED, Results
 
 COLOURS = {
     "ugrid": "#3b7dd8",
@@ -20,8 +20,6 @@ COLOURS = {
 MARKERS = {"uni": "o", "wud": "^", "kde": "s"}
 INK, PALE = "#22303c", "#d9dee2"
 DOTS_PER_INCH = 130
-
-Line = tuple[str, list[float], list[Summary]]
 
 
 def draw_all(results: Results, folder: Path) -> list[Path]:
@@ -59,15 +57,10 @@ def by_epsilon(results: Results, experiment: str) -> Any:
     """Draw NCE and processor time by epsilon."""
     city, epsilons = results.some(experiment, "city")[0], sorted(results.some(experiment, "epsilon"))
     figure, axes = _panels(2)
-    for ax, measure, title in zip(
-        axes, ("nce_shifted_100", "cpu_seconds"), ("NCE, 100 m, shifted", "CPU seconds"), strict=True
-    ):
-        lines = []
-        for name in results.some(experiment, "method"):
-            points = [(e, results.find(experiment, city, name, measure, epsilon=e)) for e in epsilons]
-            lines.append(_line(name, points))
-        _lines(ax, lines, "ε", title)
-        ax.set_title(city, loc="left", color=INK, fontsize=10)
+    titles = {"nce_shifted_100": "NCE, 100 m, shifted", "cpu_seconds": "CPU seconds"}
+    for ax, (measure, title) in zip(axes, titles.items(), strict=True):
+        where = {epsilon: {"measure": measure, "epsilon": epsilon} for epsilon in epsilons}
+        _draw_lines(ax, results, (experiment, city), where, ("ε", title))
     return _with_legend(figure, axes)
 
 
@@ -77,32 +70,29 @@ def _by(pattern: str, across: str, up: str) -> Callable[[Results, str], Any]:
     def draw(results: Results, experiment: str) -> Any:
         cities = results.some(experiment, "city")
         named = {m: re.fullmatch(pattern, m) for m in results.some(experiment, "measure")}
-        measures = sorted((float(found[1]), name) for name, found in named.items() if found)
+        where = {float(found[1]): {"measure": name} for name, found in named.items() if found}
         figure, axes = _panels(len(cities))
         for ax, city in zip(axes, cities, strict=True):
-            lines = [
-                _line(name, [(at, results.find(experiment, city, name, measure)) for at, measure in measures])
-                for name in results.some(experiment, "method")
-            ]
-            _lines(ax, lines, across, up)
-            ax.set_title(city, loc="left", color=INK, fontsize=10)
+            _draw_lines(ax, results, (experiment, city), dict(sorted(where.items())), (across, up))
         return _with_legend(figure, axes)
 
     return draw
 
 
-def _line(name: str, points: Sequence[tuple[float, Summary | None]]) -> Line:
-    known = [(at, found) for at, found in points if found is not None]
-    return name, [at for at, _ in known], [found for _, found in known]
-
-
-def _lines(ax: Any, lines: list[Line], across: str, up: str) -> None:
-    for name, at, found in lines:
+def _draw_lines(
+    ax: Any, results: Results, place: tuple[str, str], where: Mapping[float, Mapping[str, Any]], labels: tuple[str, str]
+) -> None:
+    """Draw a line for each method; `where` says what to look up for each number on the horizontal axis."""
+    ticks: set[float] = set()
+    for name in results.some(place[0], "method"):
+        asked = {at: results.find(*place, name, **options) for at, options in where.items()}
+        known = {at: found for at, found in asked.items() if found is not None}
+        ticks |= set(known)
         published = name.endswith(PUBLISHED)
         ax.errorbar(
-            at,
-            [summary.mean for summary in found],
-            [summary.spread for summary in found],
+            list(known),
+            [summary.mean for summary in known.values()],
+            [summary.spread for summary in known.values()],
             label=name.replace(PUBLISHED, " (as published)"),
             color=_colour(name),
             marker=MARKERS.get(name.removesuffix(PUBLISHED).rpartition("-")[2], "D"),
@@ -112,11 +102,11 @@ def _lines(ax: Any, lines: list[Line], across: str, up: str) -> None:
             linewidth=1.2,
         )
     ax.set_xscale("log")
-    ticks = sorted({value for _, at, _ in lines for value in at})
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.set_xticks(sorted(ticks), [f"{tick:g}" for tick in sorted(ticks)])
     ax.minorticks_off()
-    ax.set_xlabel(across, fontsize=8)
-    ax.set_ylabel(up, fontsize=8)
+    ax.set_title(place[1], loc="left", color=INK, fontsize=10)
+    ax.set_xlabel(labels[0], fontsize=8)
+    ax.set_ylabel(labels[1], fontsize=8)
     ax.set_ylim(bottom=0)
 
 
