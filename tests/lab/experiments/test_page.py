@@ -8,24 +8,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.lab.experiments.rows import made_up, results_of
 
 from pointveil.lab.experiments.tables import SCHEMA, Results
 from pointveil.methods import METHODS
 
 ROOT = Path(__file__).parents[3]
 SCRIPT: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "make_results.py"))
-
-
-def made_up(**changes: Any) -> dict[str, Any]:
-    row = {
-        "experiment": "main", "city": "porto", "input": "as is", "method": "ugrid-uni", "label": "", "epsilon": 1.0,
-        "seed": 0, "measure": "nce_100", "value": 0.1, "reason": None,
-    }  # fmt: skip
-    return {**row, **changes}
-
-
-def results_of(*rows: dict[str, Any]) -> Results:
-    return Results(pa.Table.from_pylist(list(rows), schema=SCHEMA))
 
 
 def test_the_page_and_its_summary_are_what_the_table_says(tmp_path: Path) -> None:

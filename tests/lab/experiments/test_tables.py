@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.lab.experiments.rows import made_up, results_of
 
 from pointveil.cli import main
 from pointveil.lab.experiments import work_through
@@ -14,18 +14,6 @@ from pointveil.lab.experiments.tables import SCHEMA, Results, Summary, gather, w
 from pointveil.methods import METHODS
 
 ROOT = Path(__file__).parents[3]
-
-
-def made_up(**changes: Any) -> dict[str, Any]:
-    row = {
-        "experiment": "main", "city": "porto", "input": "as is", "method": "ugrid-uni", "label": "", "epsilon": 1.0,
-        "seed": 0, "measure": "nce_100", "value": 0.1, "reason": None,
-    }  # fmt: skip
-    return {**row, **changes}
-
-
-def results_of(*rows: dict[str, Any]) -> Results:
-    return Results(pa.Table.from_pylist(list(rows), schema=SCHEMA))
 
 
 def test_the_table_has_one_row_for_each_number_of_each_run(make_plan: Any, tiny_data: Path, tmp_path: Path) -> None:
