@@ -155,3 +155,12 @@ def test_a_format_of_a_plugin_is_found_by_its_suffix(monkeypatch: pytest.MonkeyP
         formats.register_format("other", own)
     with pytest.raises(InputError, match="already a format for csv"):
         formats.register_format("csv", dataclasses.replace(own, suffixes=(".new",)))
+
+
+def test_a_class_of_the_same_name_in_another_package_does_not_stand_in() -> None:
+    saved = pv.METHODS["ugrid-uni"].parameters
+    theirs = {**saved, "partitioner": {**saved["partitioner"], "plugin": "elsewhere"}}
+
+    assert pv.Method.restore("own", saved, {"count": 1}).partitioner == pv.UniformGrid()
+    with pytest.raises(InputError, match="'UniformGrid' is in the plug-in 'elsewhere', which is not installed"):
+        pv.Method.restore("own", theirs, {"count": 1})
