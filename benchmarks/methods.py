@@ -63,7 +63,7 @@ def main() -> None:
     unit = seconds_of_histogram(lonlat, 2 * options.rounds)
     print(f"{len(lonlat):,} points of {place}; one histogram of {BINS} by {BINS} takes {1e3 * unit:.1f} ms of CPU time")
     print(f"{'method':<12}{'survey ms':>10}{'draw ms':>10}{'times':>8}")
-    usable = [name for name, method in METHODS.items() if world.roads is not None or not method.partitioner.needs_roads]
+    usable = [name for name, method in METHODS.items() if world.roads is not None or not method.needs_roads]
     for name in options.methods or usable:
         asked, drawn = time_method(name, table, world, options.rounds)
         ratio = (asked + drawn) / unit

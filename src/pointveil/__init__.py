@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from pointveil.ledger import Ledger as Ledger
     from pointveil.methods import METHODS as METHODS
     from pointveil.methods import Method as Method
+    from pointveil.methods import register_method as register_method
     from pointveil.partition import AdaptiveGrid as AdaptiveGrid
     from pointveil.partition import Clusters as Clusters
     from pointveil.partition import RoadSegments as RoadSegments
@@ -30,6 +31,7 @@ _HOMES = {
     "World": "world",
     "METHODS": "methods",
     "Method": "methods",
+    "register_method": "methods",
     "AdaptiveGrid": "partition",
     "Clusters": "partition",
     "RoadSegments": "partition",

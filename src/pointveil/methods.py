@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -10,12 +12,32 @@ from types import MappingProxyType
 from typing import Any
 
 from pointveil.errors import InputError
-from pointveil.partition import AdaptiveGrid, Budget, Clusters, Partitioner, RoadSegments, UniformGrid, Veil
-from pointveil.placement import AlongRoads, Density, KernelDensity, Placement, Uniform, WeightedUniform
+from pointveil.partition import (
+    PARTITIONERS,
+    AdaptiveGrid,
+    Budget,
+    Clusters,
+    Partitioner,
+    RoadSegments,
+    UniformGrid,
+    Veil,
+)
+from pointveil.placement import (
+    PLACEMENTS,
+    AlongRoads,
+    Density,
+    KernelDensity,
+    Placement,
+    Uniform,
+    WeightedUniform,
+)
+from pointveil.plugins import GROUP, Parts, Table, package_of
 from pointveil.vault import Share
 
 TOTAL_SHARE = Fraction(1, 100)
 """What asking for the total costs, of the whole, when a split does not say."""
+CUSTOM = "custom"
+"""The name of a method that was given none."""
 
 
 @dataclass(frozen=True)
@@ -40,21 +62,34 @@ class Method:
     partitioner: Partitioner
     placement: Placement
     split: Mapping[str, Any]
-    name: str = "custom"
+    name: str = CUSTOM
     when: str = ""
 
     @property
     def purposes(self) -> tuple[str, ...]:
         """What epsilon is spent on, in order."""
-        return (*self.partitioner.spends, *self.placement.spends)
+        return (*self.partitioner.spends, *getattr(self.placement, "spends", ()))
+
+    @property
+    def needs_roads(self) -> bool:
+        """Whether the public world must have roads."""
+        return bool(getattr(self.partitioner, "needs_roads", False))
+
+    def check(self) -> None:
+        """Refuse parts that do not fit together, or that a saved survey could not make again."""
+        _check_part(PARTITIONERS, self.partitioner)
+        _check_part(PLACEMENTS, self.placement)
+        divided = getattr(self.partitioner, "divides_into", "regions")
+        filled = getattr(self.placement, "fills", "regions")
+        if filled != divided:
+            raise InputError(
+                f"{type(self.placement).__name__} places points in {filled}, but "
+                f"{type(self.partitioner).__name__} divides the world into {divided}."
+            )
 
     def shares(self) -> dict[str, Fraction]:
         """Return the part of the whole for each purpose; the parts add up to exactly one."""
-        if self.placement.fills != self.partitioner.divides_into:
-            raise InputError(
-                f"{type(self.placement).__name__} places points in {self.placement.fills}, but "
-                f"{type(self.partitioner).__name__} divides the world into {self.partitioner.divides_into}."
-            )
+        self.check()
         parts = {purpose: _exact_part(purpose, part) for purpose, part in self.split.items()}
         if "total" in self.purposes and "total" not in parts:
             parts = {"total": TOTAL_SHARE, **{name: part * (1 - TOTAL_SHARE) for name, part in parts.items()}}
@@ -65,6 +100,10 @@ class Method:
         if sum(parts.values()) != 1:
             raise InputError(f"The split of '{self.name}' must add up to 1, not {sum(parts.values())}.")
         return {purpose: parts[purpose] for purpose in self.purposes}
+
+    def split_texts(self) -> dict[str, str]:
+        """Return the shares as exact texts such as "1/2", for files and statements."""
+        return {purpose: str(part) for purpose, part in self.shares().items()}
 
     def budget(self, epsilon: Fraction) -> Budget:
         """Return what may be spent on each purpose; in all exactly `epsilon`."""
@@ -84,7 +123,9 @@ class Method:
     @property
     def post_processing(self) -> tuple[str, ...]:
         """What is done to the noisy answers, in words."""
-        return (*self.partitioner.post_processing, *self.placement.post_processing)
+        return tuple(
+            step for part in (self.partitioner, self.placement) for step in getattr(part, "post_processing", ())
+        )
 
     @classmethod
     def restore(cls, name: str, parameters: Mapping[str, Any], split: Mapping[str, Any]) -> Method:
@@ -103,6 +144,14 @@ def find_method(method: str | Method) -> Method:
     return METHODS[method]
 
 
+def register_method(method: Method) -> Method:
+    """Add a method to `METHODS`, so that the command line, experiments and the audit know it by its name."""
+    if method.name == CUSTOM or not re.fullmatch(r"[a-z][a-z0-9-]*", method.name):
+        raise InputError(f"Give the method a name of small letters, digits and hyphens, not '{method.name}'.")
+    METHODS.add(method.name, method)
+    return method
+
+
 def _exact_part(purpose: str, part: object) -> Fraction:
     try:
         exact = Fraction(repr(part)) if isinstance(part, float) else Fraction(str(part))
@@ -114,101 +163,70 @@ def _exact_part(purpose: str, part: object) -> Fraction:
 
 
 def _describe(part: Any) -> dict[str, Any]:
-    return {"type": type(part).__name__, **dataclasses.asdict(part)}
+    """Return a part as plain values; of a plug-in's part also the package, to be named where it is missing."""
+    package = package_of(type(part))
+    source = {} if package == "pointveil" else {"plugin": package}
+    return {"type": type(part).__name__, **source, **dataclasses.asdict(part)}
 
 
-def _restore(table: Mapping[str, Any], description: Mapping[str, Any]) -> Any:
+def _restore(table: Parts, description: Mapping[str, Any]) -> Any:
     values = dict(description)
-    kind = values.pop("type", None)
-    if kind not in table:
-        raise InputError(f"This version does not know '{kind}'; it knows {', '.join(table)}.")
-    return table[kind](**values)
+    name, package = values.pop("type", None), values.pop("plugin", "pointveil")
+    kind = table.get(name)
+    if kind is not None and package_of(kind) == package:
+        return kind(**values)
+    if package == "pointveil":
+        raise InputError(f"This version has no {table.what} '{name}'; it has {', '.join(table)}.")
+    raise InputError(
+        f"The {table.what} '{name}' is in the plug-in '{package}', which is not installed here or does not name itself "
+        f"in the entry point group {GROUP}. Install the plug-in and try again."
+    )
 
 
-def _table(*rows: Method) -> Mapping[str, Method]:
-    return MappingProxyType({row.name: row for row in rows})
+def _check_part(table: Parts, part: Any) -> None:
+    """Refuse, before anything is charged, a part that a saved survey could not make again."""
+    kind = type(part)
+    if table.get(kind.__name__) is not kind:
+        raise InputError(f"{kind.__name__} is not registered: write @{table.what} above the class.")
+    try:
+        again = _restore(table, json.loads(json.dumps(_describe(part))))
+    except TypeError:
+        again = None
+    if again is None or dataclasses.asdict(again) != dataclasses.asdict(part):
+        raise InputError(
+            f"{part!r} cannot be made again from a saved survey: its fields must be numbers, texts, true or false."
+        )
 
 
-PARTITIONERS = {kind.__name__: kind for kind in (UniformGrid, AdaptiveGrid, Clusters, RoadSegments, Veil)}
-PLACEMENTS = {kind.__name__: kind for kind in (Uniform, WeightedUniform, KernelDensity, AlongRoads, Density)}
-
-METHODS = _table(
-    Method(
-        Veil(),
-        Density(),
-        {"total": "1/100", "district": "1/100", "shape": "19/100", "offset": "2/100", "count": "77/100"},
-        "veil",
-        "The default, with or without roads: more accurate than all others here.",
-    ),
-    Method(
-        UniformGrid(),
-        Uniform(),
-        {"count": 1},
-        "ugrid-uni",
-        "The simplest: equal cells, even placement. A baseline, and quick to explain.",
-    ),
-    Method(
-        UniformGrid(),
-        WeightedUniform(),
-        {"count": 1},
-        "ugrid-wud",
-        "As ugrid-uni, but leaning towards busy neighbours: nearly always a little better, at no cost.",
-    ),
-    Method(
-        UniformGrid(),
-        KernelDensity(),
-        {"count": "3/5", "place": "2/5"},
-        "ugrid-kde",
-        "For comparison with the paper: a private kernel keeps little, and its share is better spent on counts.",
-    ),
-    Method(
-        AdaptiveGrid(),
-        Uniform(),
-        {"shape": "1/2", "count": "1/2"},
-        "agrid-uni",
-        "Small cells where people are, large ones elsewhere: good when people crowd in few places.",
-    ),
-    Method(
-        AdaptiveGrid(),
-        WeightedUniform(),
-        {"shape": "1/2", "count": "1/2"},
-        "agrid-wud",
-        "As agrid-uni, leaning towards busy neighbours.",
-    ),
-    Method(
-        AdaptiveGrid(),
-        KernelDensity(),
-        {"shape": "2/5", "count": "2/5", "place": "1/5"},
-        "agrid-kde",
-        "For comparison with the paper; agrid-uni spends the same epsilon better.",
-    ),
-    Method(
-        Clusters(),
-        Uniform(),
-        {"shape": "2/3", "count": "1/3"},
-        "clust-uni",
-        "A fixed number of regions of any shape: for few regions on a map, not for detail.",
-    ),
-    Method(
-        Clusters(),
-        WeightedUniform(),
-        {"shape": "2/3", "count": "1/3"},
-        "clust-wud",
-        "As clust-uni, leaning towards busy neighbours.",
-    ),
-    Method(
-        Clusters(),
-        KernelDensity(),
-        {"shape": "1/4", "count": "1/2", "place": "1/4"},
-        "clust-kde",
-        "For comparison with the paper; clust-uni spends the same epsilon better.",
-    ),
-    Method(
-        RoadSegments(),
-        AlongRoads(),
-        {"count": "19/50", "along": "3/5", "offset": "1/50"},
-        "road",
-        "For people on or beside streets, in a world with roads: points follow them, others get a grid of their own.",
-    ),
-)
+METHODS: Table[Method] = Table("method", lambda method: (method.parameters, method.shares()))
+"""Every method by its name; `register_method` adds one."""
 DEFAULT_METHOD = "veil"
+
+# fmt: off
+for _row in (
+    Method(Veil(), Density(),
+           {"total": "1/100", "district": "1/100", "shape": "19/100", "offset": "2/100", "count": "77/100"},
+           "veil", "The default, with or without roads: more accurate than all others here."),
+    Method(UniformGrid(), Uniform(), {"count": 1},
+           "ugrid-uni", "The simplest: equal cells, even placement. A baseline, and quick to explain."),
+    Method(UniformGrid(), WeightedUniform(), {"count": 1}, "ugrid-wud",
+           "As ugrid-uni, but leaning towards busy neighbours: nearly always a little better, at no cost."),
+    Method(UniformGrid(), KernelDensity(), {"count": "3/5", "place": "2/5"}, "ugrid-kde",
+           "For comparison with the paper: a private kernel keeps little, and its share is better spent on counts."),
+    Method(AdaptiveGrid(), Uniform(), {"shape": "1/2", "count": "1/2"},
+           "agrid-uni", "Small cells where people are, large ones elsewhere: good when people crowd in few places."),
+    Method(AdaptiveGrid(), WeightedUniform(), {"shape": "1/2", "count": "1/2"},
+           "agrid-wud", "As agrid-uni, leaning towards busy neighbours."),
+    Method(AdaptiveGrid(), KernelDensity(), {"shape": "2/5", "count": "2/5", "place": "1/5"},
+           "agrid-kde", "For comparison with the paper; agrid-uni spends the same epsilon better."),
+    Method(Clusters(), Uniform(), {"shape": "2/3", "count": "1/3"},
+           "clust-uni", "A fixed number of regions of any shape: for few regions on a map, not for detail."),
+    Method(Clusters(), WeightedUniform(), {"shape": "2/3", "count": "1/3"},
+           "clust-wud", "As clust-uni, leaning towards busy neighbours."),
+    Method(Clusters(), KernelDensity(), {"shape": "1/4", "count": "1/2", "place": "1/4"},
+           "clust-kde", "For comparison with the paper; clust-uni spends the same epsilon better."),
+    Method(RoadSegments(), AlongRoads(), {"count": "19/50", "along": "3/5", "offset": "1/50"}, "road",
+           "For people on or beside streets, in a world with roads: points follow them; others get a grid."),
+):
+    register_method(_row)
+# fmt: on

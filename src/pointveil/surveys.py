@@ -67,6 +67,8 @@ class Survey:
             raise InputError(f"There is no file {path}.") from None
         except IsADirectoryError:
             raise InputError(f"{path} is a directory, not a survey.") from None
+        except InputError as fault:
+            raise InputError(f"{path.name} cannot be read: {fault}") from None
         except (zipfile.BadZipFile, KeyError, ValueError, TypeError) as fault:
             raise InputError(f"{path.name} is not a survey that this version can read: {fault}") from None
 
@@ -77,7 +79,7 @@ class Survey:
             "method": {
                 "name": self.method.name,
                 "parameters": self.method.parameters,
-                "split": _texts(self.method),
+                "split": self.method.split_texts(),
             },
             "layout": dataclasses.replace(self.layout, left_out=()).to_dict(),
             "answers": [_describe(answer) for answer in self.answers],
@@ -176,10 +178,6 @@ class Replay:
 
 def _write(path: Path, content: bytes) -> None:
     path.write_bytes(content)
-
-
-def _texts(method: Method) -> dict[str, str]:
-    return {purpose: str(part) for purpose, part in method.shares().items()}
 
 
 def _describe(answer: Answer) -> dict[str, Any]:

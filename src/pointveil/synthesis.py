@@ -80,13 +80,12 @@ def check_drawing(count: int | None, seed: int | None) -> None:
 def check_world(method: Method, world: World) -> None:
     """Refuse, before anything is spent, a method whose parts do not fit or that the public world cannot serve."""
     method.shares()
-    if method.partitioner.needs_roads and world.roads is None:
+    if method.needs_roads and world.roads is None:
         raise InputError(f"The method '{method.name}' needs roads, and this world has none. Make it with --roads.")
 
 
 def _complete(statement: Statement, method: Method) -> Statement:
-    split = {purpose: str(part) for purpose, part in method.shares().items()}
-    used = MethodUsed(name=method.name, parameters=method.parameters, split=split)
+    used = MethodUsed(name=method.name, parameters=method.parameters, split=method.split_texts())
     return statement.model_copy(update={"method": used, "post_processing": (*method.post_processing, *LAST_STEPS)})
 
 

@@ -20,9 +20,9 @@ def methods(json: Json = False) -> None:
     rows = [
         {
             "method": name,
-            "split": {purpose: str(part) for purpose, part in method.shares().items()},
+            "split": method.split_texts(),
             "questions": len(method.purposes),
-            "needs_roads": method.partitioner.needs_roads,
+            "needs_roads": method.needs_roads,
             "default": name == DEFAULT_METHOD,
             "when": method.when,
             "measured_error": measured["errors"].get(name),

@@ -18,21 +18,11 @@ DATA = files("pointveil.demo") / "data"
 
 @dataclass(frozen=True)
 class Place:
-    """Somewhere people gather: a square, a park, a station, a stop.
+    """Somewhere people gather: a square, a park, a station, a stop."""
 
-    Parameters
-    ----------
-    kind
-        One of market, square, street (for walking), park, station, ferry, metro, tram.
-    name
-        What the map calls it, if anything.
-    shape
-        A polygon or a point, in the metres of the city.
-    """
-
-    kind: str
-    name: str | None
-    shape: shapely.Geometry
+    kind: str  # one of market, square, street (for walking), park, station, ferry, metro, tram
+    name: str | None  # what the map calls it, if anything
+    shape: shapely.Geometry  # A polygon or a point, in the metres of the city
 
 
 @cache

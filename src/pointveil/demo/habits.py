@@ -16,24 +16,12 @@ Generator = np.random.Generator
 
 @dataclass(frozen=True)
 class StreetClass:
-    """How streets of one class are used.
+    """How streets of one class are used."""
 
-    Parameters
-    ----------
-    crowd
-        People per metre, against other classes.
-    lane
-        Metres from the middle of the street to the edge of its carriageway.
-    pavement
-        Metres from the middle of the street to where people walk.
-    walking
-        Share of people who walk.
-    """
-
-    crowd: float
-    lane: float
-    pavement: float
-    walking: float
+    crowd: float  # people per metre, against other classes
+    lane: float  # metres from the middle of the street to the edge of its carriageway
+    pavement: float  # metres from the middle of the street to where people walk
+    walking: float  # share of people who walk
 
 
 STREET_CLASSES = {
@@ -127,23 +115,14 @@ class Streets:
     """People along streets: in the middle on wheels, at the sides on foot, most near doors they like.
 
     The streets are laid end to end on a line from 0 to 1, on which a busy stretch is long.
-
-    Parameters
-    ----------
-    starts, steps
-        The straight stretches of the streets: where each starts, and from there to its end.
-    ends
-        Where each stretch ends on the line.
-    manners
-        Lane, pavement and walking share of each stretch.
-    doorways, doorway_crowd
-        Where the doors are on the line, and the share of people at each.
     """
 
+    # the straight stretches of the streets: where each starts, and from there to its end
     starts: Floats
     steps: Floats
-    ends: Floats
-    manners: Floats
+    ends: Floats  # where each stretch ends on the line
+    manners: Floats  # lane, pavement and walking share of each stretch
+    # where the doors are on the line, and the share of people at each
     doorways: Floats
     doorway_crowd: Floats
 

@@ -28,25 +28,14 @@ ALL_METHODS = "every-method.png"
 
 @dataclass(frozen=True)
 class Result:
-    """How one method did on the invented people.
+    """How one method did on the invented people."""
 
-    Parameters
-    ----------
-    method, points
-        Its name, and how many points it made.
-    cell_error
-        The normalized error of counts in cells of 100 m, over random offsets.
-    road_difference
-        How much farther from, or nearer to, the streets the points are on average, in metres.
-    seconds
-        Processor time.
-    """
-
+    # its name, and how many points it made
     method: str
     points: int
-    cell_error: float
-    road_difference: float
-    seconds: float
+    cell_error: float  # the normalized error of counts in cells of 100 m, over random offsets
+    road_difference: float  # how much farther from, or nearer to, the streets the points are on average, in metres
+    seconds: float  # processor time
 
 
 Stage = Callable[[str], AbstractContextManager[None]]

@@ -1,4 +1,4 @@
-"""What the neighbourhood of a leaf says about it: the leaf's own count left out."""
+"""Predict each leaf's count from the counts around it, leaving its own out."""
 
 from collections.abc import Iterator
 
@@ -16,38 +16,42 @@ WIDTHS = (0.7, 1.2, 2.0, 4.0, 8.0)
 TRUNCATE = 3.0
 TILE = 256
 HALO = 25
-"""Cells around a tile that the widest neighbourhood reaches."""
+"""How many cells beyond a tile the widest neighbourhood reaches: TRUNCATE × 8 = 24, and one more."""
 CAUTION = 0.02
+"""A pseudo-count, as a part of the mean prior: keeps ratios finite where hardly anybody is expected."""
 
 
 def expect_from_neighbours(noisy: Floats, prior: Floats, leaves: Leaves, variance: float) -> Floats:
-    """Return what each leaf's count is expected to be, from all the others near it.
+    """Return the count to expect in each leaf, (leaves,) people, from the other leaves near it.
 
     Parameters
     ----------
     noisy
-        The noisy counts.
+        (leaves,) noisy counts.
     prior
-        What was expected of each leaf before it was counted.
+        (leaves,) people expected before the leaves were counted.
     leaves
         Where they are.
     variance
-        Of the noise.
+        Of the noise in one count.
     """
+    # Seven features per leaf: five widths of neighbourhood, the prior, and the overall mean.
     flat = np.full(len(prior), prior.mean())
     return regress(noisy, np.column_stack([neighbour_ratios(noisy, prior, leaves), prior, flat]), variance)
 
 
 def neighbour_ratios(noisy: Floats, prior: Floats, leaves: Leaves) -> Floats:
-    """Return the prior of each leaf times the ratio of counts to priors around it, for each width.
+    """Return the prior of each leaf times the ratio of counts to priors around it: (leaves, widths) people.
 
-    Removing the leaf's own count makes the result independent of the leaf's own noise.
+    A leaf's own count is left out, so that the prediction is independent of the leaf's own noise. If it were not,
+    the regression on these features would learn to copy the noise.
     """
     ratios = np.zeros((len(noisy), len(WIDTHS)))
     fields = _spread(noisy, leaves), _spread(prior, leaves)
     overall = max(noisy.sum(), 0.0) / max(prior.sum(), 1e-9)
     caution = max(CAUTION * float(prior.mean()), 1e-9)
     for level in np.unique(leaves.level):
+        # Work on cells of the leaf's own size, so that a width means the same for small and large leaves.
         counts, priors = (pooled(field, int(level)) for field in fields)
         for here, column, row, window in _tiles(leaves, int(level)):
             for number, width in enumerate(WIDTHS):
@@ -59,9 +63,10 @@ def neighbour_ratios(noisy: Floats, prior: Floats, leaves: Leaves) -> Floats:
 
 
 def _tiles(leaves: Leaves, level: int) -> Iterator[tuple[Ints, Ints, Ints, tuple[slice, slice]]]:
-    """Yield the leaves of a level tile by tile: their numbers, their places in a window, and the window.
+    """Yield the leaves of a level tile by tile: their numbers, their columns and rows in a window, and the window.
 
-    The window reaches as far around the tile as the widest neighbourhood does.
+    Tiles bound the memory that blurring takes. The window reaches as far beyond the tile as the widest
+    neighbourhood does, so that tiles do not show in the result.
     """
     here = np.flatnonzero(leaves.level == level)
     column, row = leaves.column[here] >> level, leaves.row[here] >> level
@@ -75,11 +80,13 @@ def _tiles(leaves: Leaves, level: int) -> Iterator[tuple[Ints, Ints, Ints, tuple
 
 
 def regress(noisy: Floats, features: Floats, variance: float, rounds: int = 3) -> Floats:
-    """Return the least-squares fit of counts to features, weighted by how sure each count is."""
+    """Return the weighted least-squares fit of `noisy` (n,) to `features` (n, k): the fitted values, (n,) people."""
     fit = np.maximum(features.mean(axis=1), 0.01)
     for _ in range(rounds):
+        # A count's variance: that of the noise, that of a Poisson count, and an overdispersion of 0.3.
         weighted = features / (variance + fit + 0.3 * fit**2)[:, None]
         square = weighted.T @ features
+        # The widths overlap and are nearly collinear: a little ridge keeps their slopes small.
         ridge = 1e-4 * np.diag(np.diag(square) + 1e-12)
         slopes = np.linalg.lstsq(square + ridge, weighted.T @ noisy, rcond=None)[0]
         fit = np.maximum(features @ slopes, 0.001)
@@ -94,7 +101,7 @@ def own_weight(width: float) -> float:
 
 
 def _spread(values: Floats, leaves: Leaves) -> Floats:
-    """Return a map on which each leaf's value is spread evenly over its cells."""
+    """Return a map (columns, rows) on which each leaf's value is spread evenly over its cells."""
     return np.where(leaves.leaf_at >= 0, (values / leaves.cells)[leaves.leaf_at], 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Take the noise out of counts, as far as their neighbourhood and their law allow."""
+"""Smooth noisy counts, using neighbouring leaves and a fitted distribution."""
 
 import numpy as np
 
@@ -12,10 +12,10 @@ LEAST_OF_A_KIND = 400
 
 
 def denoise(noisy: NoisyCounts, prior: Floats, leaves: Leaves) -> Estimates:
-    """Return what each leaf's count most likely is.
+    """Return the posterior of each leaf's true count.
 
-    Leaves are sorted by what their neighbourhood says of them and cut into kinds of at least 400; in each kind the
-    law of the true counts is learned from the noisy ones.
+    Leaves are sorted by the count that their neighbours predict, and cut into groups of at least 400. Leaves of one
+    group are alike, so the distribution of their true counts can be fitted to their noisy ones (empirical Bayes).
     """
     expected = expect_from_neighbours(noisy.values.astype(np.float64), prior, leaves, noisy.variance)
     order = np.argsort(expected, kind="stable")

@@ -1,4 +1,4 @@
-"""How far from their road people most likely are: a law for each kind of road, or for each edge."""
+"""How far from their road people are: one distribution for each kind of road, or for each edge."""
 
 import math
 from collections.abc import Sequence
@@ -41,7 +41,10 @@ class OffsetLaws:
     far: "FarLaw | None" = None
 
     def draw(self, edge: Ints, rng: np.random.Generator) -> Floats:
-        """Return an offset for each point on these edges, as their laws say, as evenly as can be."""
+        """Return an offset in metres for each point on these edges, drawn from the distribution of its edge.
+
+        The draw is stratified: of n points with one distribution, one falls into each n-th of it.
+        """
         law = self.of_edge[edge]
         order = np.argsort(law, kind="stable")
         offset = np.zeros(len(edge))
@@ -75,10 +78,9 @@ class FarLaw:
     people: float
 
     def factors(self, owner: Ints, distance: Floats) -> Floats:
-        """Return how much likelier each place is for its distance, so that one place of each owner makes up the law.
+        """Return a weight for each place, such that choosing one place per owner reproduces the noisy histogram.
 
-        The noisy histogram is first pulled towards what even placement would give, by as much as noise explains
-        the gap.
+        The histogram is first shrunk towards what even placement would give.
 
         Parameters
         ----------
@@ -118,21 +120,21 @@ def kind_laws(beside: NoisyCounts, offsets: KindOffsets, people: Floats, far_peo
 
 
 def kind_shares(noisy: Floats, variance: float, totals: Floats, widths: Floats) -> Floats:
-    """Return the share of people in each bin, a row for each kind.
+    """Return the share of people in each bin: (kinds, bins), each row adding up to one.
 
-    All kinds together give a law, and each kind is pulled towards it by as much as noise explains the gap. A kind
-    with few people so takes the law of all; if there is nobody at all, every offset up to the reach is as likely.
+    Each kind is shrunk towards all kinds together, so a kind with few people takes the distribution of all. If there
+    is nobody at all, every offset up to the reach is equally likely.
 
     Parameters
     ----------
     noisy
-        Noisy counts, a row for each kind.
+        (kinds, bins) noisy counts.
     variance
         Of the noise in one of them.
     totals
-        How many people each kind most likely has.
+        (kinds,) people.
     widths
-        How wide each bin is.
+        (bins,) metres.
     """
     together = project_to_total(noisy.sum(axis=0), float(totals.sum()))
     together = _shares(together if together.any() else widths)

@@ -1,4 +1,4 @@
-"""What a noisy count most likely stands for, learned from many counts of the same kind."""
+"""The posterior of true counts, given noisy counts of many similar regions (empirical Bayes)."""
 
 from typing import NamedTuple
 
@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 ROUNDS = 80
-FINE_UP_TO = 400
-ALL_UP_TO = 600
+FINE_UP_TO, ALL_UP_TO = 400, 600
+"""Beyond 600 people only some true counts are considered: every one up to 400, and the noisy ones themselves."""
 
 
 class Estimates(NamedTuple):
@@ -21,13 +21,14 @@ class Estimates(NamedTuple):
 
 
 def posterior(noisy: NDArray[np.int64], epsilon: float) -> Estimates:
-    """Return what is known of each true count, given noisy counts that share one unknown law.
+    """Return the posterior of each true count, given (n,) noisy counts that share one unknown distribution.
 
-    The law of the true counts that makes the noisy ones most likely is found by expectation maximisation: the noise
-    is known exactly, and true counts are whole and not negative.
+    The distribution of true counts under which the noisy ones are most likely is found by expectation maximisation.
+    Two things are known for sure: the law of the noise, and that true counts are whole and non-negative.
     """
     seen, place, times = np.unique(noisy, return_inverse=True, return_counts=True)
     truths = _candidates(seen)
+    # (distinct noisy counts, candidate truths): Laplace, up to a factor; cut at e^-600, so that it never becomes zero.
     likelihood = np.exp(-np.minimum(epsilon * np.abs(seen[:, None] - truths), 600.0))
     law = np.full(len(truths), 1 / len(truths))
     for _ in range(ROUNDS):
@@ -36,7 +37,7 @@ def posterior(noisy: NDArray[np.int64], epsilon: float) -> Estimates:
     given = likelihood * law
     given /= np.maximum(given.sum(axis=1, keepdims=True), 1e-280)
     mean = given @ truths
-    variance = np.maximum(given @ truths**2 - mean**2, 1e-3)
+    variance = np.maximum(given @ truths**2 - mean**2, 1e-3)  # never zero: it is divided by later
     return Estimates(_median(given, truths)[place], mean[place], variance[place])
 
 
@@ -49,7 +50,10 @@ def _candidates(seen: NDArray[np.int64]) -> Floats:
 
 
 def _median(given: Floats, truths: Floats) -> Floats:
-    """Return the median of each row, going in a straight line through the whole number that holds it."""
+    """Return the median of each row of `given` (rows, truths).
+
+    The chance of the whole number k is spread evenly over k ± ½, so that medians vary smoothly with the noisy count.
+    """
     running = np.cumsum(given, axis=1)
     middle = np.argmax(running >= 0.5, axis=1)
     row = np.arange(len(given))

@@ -29,7 +29,7 @@ def predict_cell_error(counts: Floats, size: tuple[float, float], epsilon: float
     total = float(counts.sum())
     if total <= 0:
         return 0.0
-    side = float(np.sqrt(size[0] * size[1]))
+    side = float(np.sqrt(size[0] * size[1]))  # metres
     noise = _noise_share(counts, epsilon) / max(1.0, cell / side)
     uneven = _unevenness(counts, epsilon) * _growth(side / cell)
     return float(min(np.hypot(noise, uneven), 2.0))

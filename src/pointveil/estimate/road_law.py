@@ -1,4 +1,4 @@
-"""How much more likely a place is for being near a road: one law for the whole city."""
+"""How much likelier a place is for being near a road: one factor per distance for the whole city."""
 
 from typing import NamedTuple
 
@@ -43,9 +43,9 @@ def grouped(
 
 
 def learn_road_law(pieces: Pieces, counts: Floats, distances: NoisyCounts) -> RoadLaw:
-    """Return the law that makes the regions' counts reproduce the noisy histogram of distances.
+    """Return the factors by distance under which the regions' counts reproduce the noisy histogram of distances.
 
-    The histogram is first pulled towards what the counts alone would give, by as much as its noise explains the gap.
+    The histogram is first shrunk towards what the counts alone would give: with people spread evenly in each region.
     """
     density = counts / np.maximum(np.bincount(pieces.region, pieces.area, minlength=len(counts)), 1e-12)
     flat = np.bincount(pieces.bin, pieces.area * density[pieces.region], len(distances.values)).astype(np.float64)
@@ -55,14 +55,18 @@ def learn_road_law(pieces: Pieces, counts: Floats, distances: NoisyCounts) -> Ro
 
 
 def shrink(noisy: Floats, prior: Floats, variance: float) -> Floats:
-    """Return noisy values moved towards a prior, by as much as noise explains the gap (James and Stein)."""
+    """Return (n,) noisy values shrunk towards a prior (James–Stein): more, the more of the gap noise explains."""
     gap = noisy - prior
     kept = max(0.0, 1 - (len(noisy) - 2) * variance / max(float((gap**2).sum()), 1e-9))
     return np.asarray(prior + gap * min(kept, 1.0), dtype=np.float64)
 
 
 def fit_factors(pieces: Pieces, counts: Floats, people: Floats) -> Floats:
-    """Return the factor of each bin so that counts, shared by area times factor, give `people`."""
+    """Return a factor per bin such that counts, shared out by area times factor, give `people` in each bin.
+
+    Iterative proportional fitting: each round rescales the bins, then the regions back to their counts. Factors are
+    scaled so that the largest is one; none is below a millionth of it, so that no place becomes impossible.
+    """
     factor = np.ones(len(people))
     for _ in range(ROUNDS):
         weight = np.bincount(pieces.region, pieces.area * factor[pieces.bin], minlength=len(counts))

@@ -1,4 +1,4 @@
-"""Let counts of small areas agree with counts of large ones."""
+"""Make the counts of small areas agree with those of large ones."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,11 @@ SURE = 3.0
 
 
 def at_most_the_total(counts: Floats, *answers: NoisyCounts) -> Floats:
-    """Return counts scaled down where they add up to more than all noisy answers together say there are.
+    """Return `counts` scaled down if they add up to more people than the noisy answers together say there are.
 
-    Each answer counts everybody once; their sums are averaged, each weighted by how sure it is. Where there is hardly
-    anybody, counts that keep the upward noise and lose the downward would invent people.
+    Each answer counts everybody once, so each gives a total; the totals are combined by inverse-variance weighting.
+    Where there is hardly anybody, non-negative counts keep the upward noise and lose the downward: people would be
+    invented.
     """
     sure = np.array([1 / (answer.variance * len(answer.values)) for answer in answers])
     sums = np.array([float(answer.values.sum()) for answer in answers])
@@ -26,9 +27,10 @@ def at_most_the_total(counts: Floats, *answers: NoisyCounts) -> Floats:
 
 
 def fuse_blocks(estimates: Estimates, blocks: Leaves, counted: NoisyCounts, leaves: Leaves, level: int) -> Floats:
-    """Return the leaves' counts, moved towards what their block's own noisy count says.
+    """Return the leaves' counts, (leaves,) people, corrected by the noisy count of the block around them.
 
-    Each leaf takes the part of the gap that its uncertainty has in the uncertainty of the whole.
+    The gap between a block's count and the sum of its leaves is shared out as in a Kalman update: a leaf's part is
+    its own variance over the variance of the gap. Leaves larger than a block are left alone.
     """
     inside = np.flatnonzero(leaves.level <= level)
     block = blocks.leaf_at[leaves.column, leaves.row][inside]
@@ -43,8 +45,8 @@ def fuse_blocks(estimates: Estimates, blocks: Leaves, counted: NoisyCounts, leav
 def match_totals(counts: Floats, leaves: Leaves, level: int, *answers: tuple[Leaves, NoisyCounts]) -> Floats:
     """Return counts rescaled to the noisy total of each large square, where that is clearly above zero.
 
-    The total is the mean of the sums of all answers, each weighted by how sure it is. Totals near zero are left
-    alone: cutting them off at zero would add people to empty places.
+    A square's total combines the sums of all answers within it by inverse-variance weighting. Totals near zero are
+    left alone: half of them are negative, and cutting those off at zero would add people to empty places.
     """
     rows = (leaves.raster.shape[1] >> level) + 1
     size = rows * ((leaves.raster.shape[0] >> level) + 1)
@@ -56,5 +58,6 @@ def match_totals(counts: Floats, leaves: Leaves, level: int, *answers: tuple[Lea
         sure += sureness
     square = (leaves.column >> level) * rows + (leaves.row >> level)
     now = np.bincount(square, counts, minlength=size)
+    # `total` is still weighted, so its standard deviation is the root of `sure`.
     believed = (total > SURE * np.sqrt(sure)) & (now > 0)
     return np.asarray(counts * np.where(believed, total / sure / np.maximum(now, 1e-9), 1.0)[square], dtype=np.float64)

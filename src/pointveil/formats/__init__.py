@@ -23,6 +23,7 @@ from pointveil.formats.base import (
     Request,
 )
 from pointveil.formats.crs import is_geographic
+from pointveil.plugins import load_plugins
 
 __all__ = [
     "FORMATS",
@@ -35,6 +36,7 @@ __all__ = [
     "open_points",
     "output_layout",
     "read_statement",
+    "register_format",
     "write_points",
 ]
 
@@ -62,12 +64,22 @@ FORMATS = {
 GEOMETRY_NAMES = {"geopackage": "geom"}
 
 
+def register_format(name: str, row: Format) -> None:
+    """Add a format; a name or a suffix that is taken is refused."""
+    taken = {suffix for known in FORMATS.values() for suffix in known.suffixes} & set(row.suffixes)
+    if name in FORMATS or taken:
+        raise InputError(f"There is already a format for {', '.join(sorted(taken)) or name}: choose another name.")
+    FORMATS[name] = row
+
+
 def format_of(path: str | os.PathLike[str]) -> str:
     """Return the name of the format that the suffix of a path stands for."""
     suffix = Path(path).suffix.lower()
     for name, row in FORMATS.items():
         if suffix in row.suffixes:
             return name
+    if load_plugins():
+        return format_of(path)
     known = ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
     advice = (
         "Unpack it first." if suffix in {".gz", ".zip", ".bz2", ".xz", ".zst"} else "Give it the suffix of its format."

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pointveil.cells import Grid, NestedGrid
 from pointveil.estimate import project_parts, project_to_total, reconcile
 from pointveil.ground import clip_to_land
-from pointveil.partition.base import Budget, Counted, ask_total, grid_side
+from pointveil.partition.base import Budget, Counted, ask_total, grid_side, partitioner
 from pointveil.vault import NoisyCounts, Respondent
 from pointveil.world import World
 
@@ -19,6 +19,7 @@ MOST_PARTS = 2**23
 """No nested grid has more cells, whatever the noisy counts say."""
 
 
+@partitioner
 @dataclass(frozen=True)
 class AdaptiveGrid:
     """A coarse grid, each of whose cells is cut as finely as its noisy count allows.
@@ -26,9 +27,9 @@ class AdaptiveGrid:
     Parameters
     ----------
     granularity
-        How many points a coarse cell's side is sized for, for each unit of noise (10 in the paper).
+        Points per cell, times epsilon, of the uniform grid that the coarse one is a fourth of (10 in the paper).
     fine_granularity
-        How many points a fine cell should have for each unit of noise (5 in the paper).
+        Points per fine cell, times epsilon (5 in the paper).
     """
 
     granularity: float = 10.0
@@ -38,11 +39,10 @@ class AdaptiveGrid:
         "counts of the two levels made to agree, weighted by their variance",
         "counts made non-negative, with their total kept",
     )
-    needs_roads: ClassVar[bool] = False
-    divides_into: ClassVar[str] = "regions"
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> Counted:
         """Count coarsely, cut busy cells finely, and count again."""
+        # With k points per person the noise of a count is k times as wide: as that of a single point at epsilon / k.
         per_point = {purpose: share.epsilon / vault.points_per_unit for purpose, share in budget.items()}
         side = coarse_side(ask_total(vault, budget["total"]), per_point["shape"], self.granularity)
         coarse = Grid(world.bounds, side, side)
@@ -57,7 +57,7 @@ def coarse_side(total: float, epsilon: Fraction, granularity: float) -> int:
 
 
 def fine_sides(counts: NDArray[np.int64], epsilon: Fraction, granularity: float) -> NDArray[np.int64]:
-    """Return into how many parts a side of each coarse cell is cut (equation 7); never more than MOST_PARTS in all."""
+    """Return into how many parts each coarse cell's side is cut, (cells,) (equation 7); at most MOST_PARTS in all."""
     sides = np.ceil(np.sqrt(np.maximum(counts, 0) * (float(epsilon) / granularity)))
     sides = np.maximum(sides, 1.0)
     excess = float(np.square(sides).sum()) / MOST_PARTS
@@ -67,9 +67,10 @@ def fine_sides(counts: NDArray[np.int64], epsilon: Fraction, granularity: float)
 
 
 def agree(fine: NestedGrid, busy: NoisyCounts, noisy: NoisyCounts, world: World) -> Counted:
-    """Return non-negative counts of the fine cells that have land, such that both levels agree.
+    """Return non-negative counts of the fine cells, such that both levels agree.
 
-    That nobody is in a cell without land is known beforehand, so its noise is left out of every sum.
+    Negative counts are removed first among the coarse cells, then within each; the total is kept both times. That
+    nobody is in a cell without land is public knowledge, so its noise is left out of every sum.
     """
     land = clip_to_land(fine, world)
     habitable = land.area > 0

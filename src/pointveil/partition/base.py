@@ -4,32 +4,33 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.estimate import project_to_total
 from pointveil.ground import LandOf, Regions, clip_to_land
+from pointveil.plugins import Parts
 from pointveil.vault import Everywhere, NoisyCounts, Respondent, Share
 from pointveil.world import World
 
 MOST_SIDE = 4096
-"""No grid has more cells along a side, whatever the noisy total says."""
+"""No grid has more cells along a side, however large the noisy total: a bound on memory."""
 
 Budget = Mapping[str, Share]
 
 
 @dataclass(frozen=True)
 class Counted:
-    """A divided world, and how many people each region most likely has.
+    """A divided world, and an estimate of how many people each region has.
 
     Parameters
     ----------
     regions
         Public, or made from noisy answers alone.
     counts
-        Non-negative, not whole; their sum is the best guess of the total.
+        (regions,) people: non-negative, not whole; their sum estimates the total.
     land
         The land of each region: where its people may be.
     """
@@ -54,20 +55,42 @@ class Divided(Protocol):
 
 
 class Partitioner(Protocol):
-    """Divides the world and counts each region."""
+    """Divides the world and counts each region.
 
-    spends: ClassVar[tuple[str, ...]]
-    post_processing: ClassVar[tuple[str, ...]]
-    needs_roads: ClassVar[bool]
-    divides_into: ClassVar[str]
+    It may also have `post_processing` (what it does to noisy answers, in words, for the statement), `needs_roads`
+    (False if left out) and `divides_into` ("regions" if left out; a placement `fills` the same).
+    """
+
+    @property
+    def spends(self) -> tuple[str, ...]:
+        """The purposes that it pays for, in the order in which it asks."""
+        ...
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> Divided:
-        """Ask the vault, paying from `budget`, and return regions with counts."""
+        """Ask the vault, paying from `budget`, and return regions with counts.
+
+        The result must follow from the vault's answers and the public world alone: a saved survey calls this again.
+        """
         ...
 
 
+PARTITIONERS = Parts(
+    "partitioner",
+    methods={"divide": "vault, world, budget"},
+    attributes={"spends": "the purposes that it pays for, such as ('total', 'count')"},
+)
+"""Every partitioner by the name of its class."""
+
+Kind = TypeVar("Kind", bound=type[Partitioner])
+
+
+def partitioner(kind: Kind) -> Kind:
+    """Register a class as a partitioner, so that a saved survey can find it again; a decorator."""
+    return PARTITIONERS.register(kind)
+
+
 def ask_total(vault: Respondent, share: Share) -> int:
-    """Ask how many points there are, with noise; at least one, so that sizes can be worked out."""
+    """Ask for the noisy number of points; at least one, so that grids can be sized by it."""
     return max(1, int(vault.count(Everywhere(), share).values[0]))
 
 
@@ -77,18 +100,21 @@ def grid_side(total: float, epsilon: Fraction, granularity: float) -> int:
     Parameters
     ----------
     total
-        A noisy count: negative means none.
+        A noisy count, which may be negative.
     epsilon
-        Of the noise that the cells will get.
+        Of the noise that each cell will get.
     granularity
-        How many points a cell should have for each unit of noise.
+        Points per cell, times epsilon: so that a cell's count stands out of its noise.
     """
     side = math.ceil(math.sqrt(max(total, 0.0) * float(epsilon) / granularity))
     return min(max(side, 1), MOST_SIDE)
 
 
 def settle(regions: Regions, noisy: NoisyCounts, world: World) -> Counted:
-    """Return non-negative counts on the regions that have land, with the noisy total kept."""
+    """Return non-negative counts with the noisy total kept; none where a region has no land.
+
+    That nobody is in water is public knowledge, so the noise that fell there is thrown away.
+    """
     land = clip_to_land(regions, world)
     habitable = land.area > 0
     counts = np.zeros(len(regions))

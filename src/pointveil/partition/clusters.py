@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from pointveil.cells import Grid, Voronoi, nearest_of
 from pointveil.errors import InputError
 from pointveil.ground import pack
-from pointveil.partition.base import Budget, Counted, ask_total, grid_side, settle
+from pointveil.partition.base import Budget, Counted, ask_total, grid_side, partitioner, settle
 from pointveil.vault import Respondent
 from pointveil.world import World
 
@@ -18,6 +18,7 @@ CENTIMETRE = 0.01
 MOST_CLUSTERS = 100_000
 
 
+@partitioner
 @dataclass(frozen=True)
 class Clusters:
     """Voronoi regions around centres found by weighted k-means on a noisy grid (EUGKM).
@@ -40,8 +41,6 @@ class Clusters:
         "centres moved to the middle of the noisy counts nearest to them",
         "counts made non-negative, with their total kept",
     )
-    needs_roads: ClassVar[bool] = False
-    divides_into: ClassVar[str] = "regions"
 
     def __post_init__(self) -> None:
         """Refuse numbers that make no regions."""
@@ -62,9 +61,10 @@ class Clusters:
 
 
 def move_centres(centres: Floats, places: Floats, weights: Floats, rounds: int) -> Floats:
-    """Return the centres after weighted k-means: each moved to the middle of the places nearest to it, repeatedly.
+    """Move (k, 2) centres to the weighted mean of the places nearest to them, repeatedly (k-means), in metres.
 
-    A centre that is nearest to no place stays where it is. Equal distances go to the lowest number.
+    A centre that is nearest to no place stays where it is. Of equally near centres the one with the lowest number
+    gets the place, so that every machine decides alike.
     """
     label = np.full(len(places), -1)
     for _ in range(rounds):
@@ -79,7 +79,10 @@ def move_centres(centres: Floats, places: Floats, weights: Floats, rounds: int) 
 
 
 def distinct(centres: Floats) -> Floats:
-    """Return centres rounded to centimetres, in their order, each once."""
+    """Return centres rounded to centimetres, in their order, each once.
+
+    Rounding hides differences in the last bits between machines; two centres at one place would leave one empty.
+    """
     rounded = np.rint(centres / CENTIMETRE) * CENTIMETRE
     first = np.unique(rounded, axis=0, return_index=True)[1]
     return np.asarray(rounded[np.sort(first)])

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pointveil.cells.street_cells import RoadCells, road_cells
 from pointveil.errors import InputError
 from pointveil.estimate import project_to_total
-from pointveil.partition.base import Budget
+from pointveil.partition.base import Budget, partitioner
 from pointveil.vault import NoisyCounts, Respondent
 from pointveil.world import World
 
@@ -20,7 +20,7 @@ LEAST_REACH = 1.0  # metres
 
 @dataclass(frozen=True, eq=False)
 class RoadCounts:
-    """Edges and far cells, and how many people each most likely has.
+    """Edges and far cells, and an estimate of how many people each has.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class RoadCounts:
     noisy
         What the vault answered.
     counts
-        Non-negative, zero where the answer was hardly more than noise; their sum is the best guess of the total.
+        (cells,) people: non-negative, zero where the answer was hardly more than noise; their sum estimates the total.
     """
 
     cells: RoadCells
@@ -42,6 +42,7 @@ class RoadCounts:
         return round(float(self.counts.sum()))
 
 
+@partitioner
 @dataclass(frozen=True)
 class RoadSegments:
     """The edges of the road network, each with all that is within reach of it, and a grid for the rest.
@@ -84,13 +85,13 @@ class RoadSegments:
         raw = np.where(cells.habitable, noisy.values, 0).astype(np.float64)
         limit = threshold(noisy, self.noise_quantile)
         edges = len(cells.network)
-        # Apart, because the noise of many empty far cells would otherwise move people from the roads to them.
+        # Edges and far cells apart: otherwise the noise of many empty far cells would draw people away from the roads.
         counts = np.concatenate([believe(raw[:edges], limit), believe(raw[edges:], limit)])
         return RoadCounts(cells, noisy, np.where(cells.habitable, counts, 0.0))
 
 
 def believe(raw: NDArray[np.float64], limit: float) -> NDArray[np.float64]:
-    """Return the counts above the limit, rescaled to the sum of all; never looks at a true number.
+    """Return the noisy counts above the limit, rescaled to the sum of all of them.
 
     The paper rescales to the true total before its threshold. The noisy total is the sum of the noisy counts
     themselves, so that rescaling is by one. If no count is above the limit, the largest ones share the total.

@@ -1,4 +1,4 @@
-"""Divide the world into leaves that fit how many people are where, and work out how likely every place is."""
+"""Divide the world into squares that fit where people are, and estimate how many are at every small place."""
 
 import math
 from dataclasses import dataclass
@@ -15,39 +15,40 @@ from pointveil.estimate.projection import project_to_total
 from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law
 from pointveil.estimate.totals import at_most_the_total, fuse_blocks, match_totals
 from pointveil.ground import Distances, Leaves, Raster, leaves_from_levels, peopled_area, raster_of, split_levels
-from pointveil.partition.base import Budget
+from pointveil.partition.base import Budget, partitioner
 from pointveil.vault import Everywhere, NoisyCounts, Respondent, Share
 from pointveil.world import World
 
 Floats = NDArray[np.float64]
 
-COARSEST_CELL = 64.0
-FINEST_CELL = 5.0
+COARSEST_CELL, FINEST_CELL = 64.0, 5.0  # metres
 MOST_CELLS = 2**24
 BLOCK_LEVELS = 3
+"""A block is 2**3 cells wide at least, and the largest leaves are up to 2**3 blocks wide."""
 DISTRICT_LEVELS = 2
-"""A district is so many times twice as large as the largest leaves."""
-CLEARLY = 10.0
+"""A district is 2**2 times as wide as the largest leaves."""
 FEW = 400.0
 """Points times epsilon below which blocks are counted once, as a uniform grid would, and not cut."""
 FEW_POINTS = 10.0
+"""Points per block, times epsilon, in that case."""
 LEAST_FOR_ROUNDING = Fraction(1, 2)
-NEARLY_ALL = 0.9
-STRIP = 256
-BLOCK = 2**20
-TRUNCATE = 4.0
+"""The epsilon from which on it is worth asking to how many decimals the records are rounded."""
+CLEARLY, NEARLY_ALL = 10.0, 0.9
+"""Standard deviations of the total, and share of the records, from which on a rounding is believed."""
+STRIP, BLOCK = 256, 2**20  # columns and entries at a time: bounds on memory
+TRUNCATE = 4.0  # where a blur ends, in standard deviations
 
 
 @dataclass(frozen=True, eq=False)
 class PlaceMasses:
-    """How many people are expected in every small place.
+    """How many people are expected at every small place.
 
     Parameters
     ----------
     raster
-        The places: pairs of cell and distance to the nearest road.
+        The places, called entries: pairs of a cell and a bin of distance to the nearest road.
     mass
-        The people expected in each, not negative.
+        (entries,) people, non-negative.
     """
 
     raster: Raster
@@ -78,13 +79,14 @@ class Lattice:
 
 @dataclass(frozen=True)
 class Plan:
-    """The leaves to be counted, what is expected of each, and the law of distances so far."""
+    """The leaves to be counted, the people expected in each, and the factor of each bin of distance so far."""
 
     leaves: Leaves
     expected: Floats
     factor: Floats
 
 
+@partitioner
 @dataclass(frozen=True)
 class Veil:
     """Count blocks, cut them to fit, count the leaves, and spread each leaf's people along the streets.
@@ -92,15 +94,15 @@ class Veil:
     Parameters
     ----------
     block_points
-        How many people, times epsilon, a block should have on average.
+        People per block, times epsilon, on average.
     leaf_points
         The same for a leaf of the reference size.
     leaf_side
         The reference size, in metres; half a block if that is less.
     leaf_slope
-        How much more a smaller leaf should have: as its side to the power of minus this.
+        How many more people a smaller leaf should have: its side to the power of minus this.
     blur
-        How far densities are smoothed across leaves, in cells.
+        Standard deviation of the smoothing across leaves, in cells.
     """
 
     block_points: float = 30.0
@@ -110,18 +112,17 @@ class Veil:
     blur: float = 1.0
     spends: ClassVar[tuple[str, ...]] = ("total", "district", "shape", "offset", "count")
     post_processing: ClassVar[tuple[str, ...]] = (
-        "counts denoised by their neighbourhood and the law they share",
-        "leaves reconciled with blocks and with the totals of large squares and districts",
-        "people spread within leaves by distance to the nearest road",
+        "counts smoothed using neighbouring squares and a fitted distribution",
+        "squares reconciled with blocks and with the totals of large squares and districts",
+        "people spread within squares by distance to the nearest road",
     )
-    needs_roads: ClassVar[bool] = False
     divides_into: ClassVar[str] = "places"
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> PlaceMasses:
         """Ask how many and how rounded, then districts, blocks, distances to roads, and leaves."""
         shares = _without_roads(budget) if world.roads is None else budget
         epsilon = sum((share.epsilon for share in shares.values()), Fraction(0)) / vault.points_per_unit
-        # Asking also for the rounding doubles the doubt about the total, which a small epsilon cannot afford.
+        # The total is then a sum of several noisy counts, and less sure: more than a small epsilon can afford.
         precision = Precision(world.projection) if epsilon >= LEAST_FOR_ROUNDING else Everywhere()
         totals = vault.count(precision, shares["total"])
         total = max(1, int(totals.values.sum()))
@@ -136,18 +137,20 @@ class Veil:
         of_districts = vault.count(districts, shares["district"])
         of_blocks = vault.count(blocks, shares["shape"])
         distances = vault.count(Distances(raster), shares["offset"]) if "offset" in shares else None
+        # Nothing above has looked at a leaf: leaves are chosen by noisy answers, then counted with noise of their own.
         plan = self.plan(lattice, blocks, of_blocks, distances, float(shares["count"].epsilon) / vault.points_per_unit)
         of_leaves = vault.count(plan.leaves, shares["count"])
         counts = denoise(of_leaves, plan.expected, plan.leaves)
         fused = fuse_blocks(counts, blocks, of_blocks, plan.leaves, lattice.block)
         answers = (plan.leaves, of_leaves), (blocks, of_blocks), (districts, of_districts)
+        # First the largest leaves' squares, then districts, which are few and so the surest of all.
         matched = match_totals(fused, plan.leaves, lattice.top, *answers[:2])
         matched = match_totals(matched, plan.leaves, lattice.top + DISTRICT_LEVELS, *answers)
         people = at_most_the_total(matched, totals, of_districts, of_blocks, of_leaves)
         return PlaceMasses(raster, self.spread(plan, people, distances))
 
     def count_once(self, vault: Respondent, blocks: Leaves, shares: Budget) -> PlaceMasses:
-        """Spend all that is left on one count of the blocks: for so few people nothing finer can be told."""
+        """Spend all that is left on one count of the blocks: so few people do not allow anything finer."""
         left = sum((share.epsilon for purpose, share in shares.items() if purpose != "total"), Fraction(0))
         noisy = vault.count(blocks, Share("count", left))
         counts = project_to_total(noisy.values.astype(np.float64), float(noisy.values.sum()))
@@ -155,7 +158,10 @@ class Veil:
         return PlaceMasses(blocks.raster, self.spread(plan, counts, None))
 
     def lattice(self, world: World, side: float) -> Lattice:
-        """Return the sizes for blocks of about this side: powers of the square root of two, to be reused."""
+        """Return the sizes for blocks of about this side, in metres.
+
+        Sides are powers of the root of two, so that nearby totals give the same raster, which is kept.
+        """
         west, south, east, north = world.bounds
         widest = max(east - west, north - south)
         finest = max(FINEST_CELL, math.sqrt((east - west) * (north - south) / MOST_CELLS))
@@ -179,6 +185,7 @@ class Veil:
         total = max(float(of_blocks.values.sum()), 1.0)
         pieces = grouped(blocks.leaf_of[raster.entry_cell], raster.entry_bin, raster.bins, raster.entry_area)
         factor = np.ones(raster.bins)
+        # Two rounds: better counts give better factors, and better factors a better prior for the counts.
         for _ in range(1 if distances is None else 2):
             prior = np.bincount(pieces.region, pieces.area * factor[pieces.bin], len(blocks)).astype(np.float64)
             counts = denoise(of_blocks, scaled_to(prior, total), blocks).mean
@@ -197,7 +204,7 @@ class Veil:
         return Plan(leaves, leaves.sum(expected), factor)
 
     def spread(self, plan: Plan, counts: Floats, distances: NoisyCounts | None) -> Floats:
-        """Return the people expected in every place, from the leaves' counts and the distances."""
+        """Return the people expected at every place, (entries,), from the leaves' counts and the distances."""
         leaves, raster = plan.leaves, plan.leaves.raster
         weight = cell_weights(raster, plan.factor)
         leaf = leaves.leaf_of[raster.entry_cell]
@@ -208,14 +215,14 @@ class Veil:
         law: RoadLaw = learn_road_law(grouped(leaf, raster.entry_bin, raster.bins, mass), counts, distances)
         mass *= law.factor[raster.entry_bin]
         mass = _to_leaves(mass, leaf, counts)
-        # The last word is the histogram's: it is far surer of the whole city's distances than any leaf.
+        # The histogram has the last word: it knows the distances of the whole city far better than any leaf does.
         now = np.bincount(raster.entry_bin, mass, minlength=raster.bins)
         mass *= (law.people / np.maximum(now, 1e-9))[raster.entry_bin]
         return mass
 
 
 def shared_rounding(totals: NoisyCounts) -> int | None:
-    """Return the lattice steps that nine in ten records are rounded to, if the noisy counts show that clearly."""
+    """Return the rounding that nine in ten records share, in lattice steps, if the noisy counts show one clearly."""
     total = float(totals.values.sum())
     if total <= CLEARLY * math.sqrt(totals.variance * len(totals.values)):
         return None
@@ -237,18 +244,21 @@ def box_area(world: World) -> float:
 
 
 def cell_weights(raster: Raster, factor: Floats) -> Floats:
-    """Return the area of each cell, weighed by the law of distances; some entries at a time, ordered by cell."""
+    """Return the area of each cell weighted by the factors of distance, (cells,); some entries at a time."""
     weights = np.zeros(len(raster.column))
     for start in range(0, len(raster.entry_cell), BLOCK):
         part = slice(start, start + BLOCK)
-        first = raster.entry_cell[start]
+        first = raster.entry_cell[start]  # entries are ordered by cell, so a part of them touches few cells
         here = np.bincount(raster.entry_cell[part] - first, raster.entry_area[part] * factor[raster.entry_bin[part]])
         weights[first : first + len(here)] += here
     return weights
 
 
 def smooth_rate(leaves: Leaves, counts: Floats, weight: Floats, blur: float) -> Floats:
-    """Return the people for each unit of weight in every cell, smoothed across leaves; strip by strip."""
+    """Return people per unit of weight in every cell, (cells,), smoothed across leaves; strip by strip.
+
+    People and weight are blurred apart and then divided, so that water and empty cells do not thin out the shore.
+    """
     people = (counts / np.maximum(leaves.sum(weight), 1e-12))[leaves.leaf_of] * weight
     rate = np.empty(len(weight))
     reach = math.ceil(TRUNCATE * blur)
@@ -272,7 +282,7 @@ def scaled_to(values: Floats, total: float) -> Floats:
 
 
 def significant(values: Floats, digits: int = 3) -> Floats:
-    """Return values rounded to so many digits, so that another machine decides alike."""
+    """Return values rounded to so many digits: what decides on leaves must not hang on a machine's last bits."""
     size = np.floor(np.log10(np.maximum(np.abs(values), 1e-30)))
     scale = 10.0 ** (digits - 1 - size)
     return np.where(np.abs(values) < 1e-30, 0.0, np.round(values * scale) / scale)

@@ -16,6 +16,7 @@ from pointveil.estimate.offset_laws import OffsetLaws, edge_laws, kind_laws
 from pointveil.ground import Triangulation
 from pointveil.network.network import Network
 from pointveil.partition import Budget, RoadCounts
+from pointveil.placement.base import placement
 from pointveil.vault import NoisyCounts, Respondent, Share
 from pointveil.world import World
 
@@ -36,14 +37,14 @@ SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 @dataclass(frozen=True, eq=False)
 class RoadAnswers:
-    """Where along edges, and how far beside them, people most likely are.
+    """Estimates of where along edges, and how far beside them, people are.
 
     Parameters
     ----------
     bins
         The parts of edges and of far cells.
     counts
-        How many people each part has; non-negative.
+        (parts,) people, non-negative.
     laws
         How far beside their edge they are.
     """
@@ -53,6 +54,7 @@ class RoadAnswers:
     laws: OffsetLaws
 
 
+@placement
 @dataclass(frozen=True)
 class AlongRoads:
     """Points beside the edges they are nearest to, spread as noisy histograms along and across the edges say.
@@ -82,7 +84,7 @@ class AlongRoads:
         if self.offsets not in OFFSETS:
             raise InputError(f"offsets must be one of {', '.join(OFFSETS)}, not {self.offsets!r}.")
 
-    def ask(self, vault: Respondent, world: World, counted: RoadCounts, budget: Budget) -> RoadAnswers:  # noqa: ARG002
+    def ask(self, vault: Respondent, world: World, counted: RoadCounts, budget: Budget) -> RoadAnswers:
         """Ask where along the edges people are, then how far beside them."""
         if not isinstance(counted, RoadCounts):
             raise InputError("AlongRoads places points along road segments: divide the world with RoadSegments.")
@@ -93,14 +95,14 @@ class AlongRoads:
         return RoadAnswers(bins, counts, laws)
 
     def _cut(self, counted: RoadCounts, epsilon: float) -> RoadBins:
-        """Cut edges into as many parts as the root of their noisy count, and far cells as an adaptive grid would."""
+        """Cut edges into as many parts as the root of their noisy count (the paper's α), far cells as AGrid would."""
         network, far = counted.cells.network, counted.cells.far
         near, away = counted.counts[: len(network)], counted.counts[len(network) :]
         bins = np.clip(np.rint(np.sqrt(near)), 1, np.maximum(network.lengths // LEAST_LENGTH, 1))
         most = max(min(far.cell_size) // LEAST_SIDE, 1)
         sides = np.clip(np.ceil(np.sqrt(away * (epsilon / self.far_granularity))), 1, most)
         excess = (bins.sum() + np.square(sides).sum()) / MOST_PARTS
-        if excess > 1:
+        if excess > 1:  # however large the noisy counts are: a bound on memory
             bins, sides = np.maximum(bins // excess, 1), np.maximum(sides // math.sqrt(excess), 1)
         kept = np.where(near > 0, bins, 0).astype(np.int64)
         return RoadBins(counted.cells, kept, NestedGrid(far, sides.astype(np.int64)))
@@ -112,14 +114,14 @@ class AlongRoads:
         whole = round_to_total(answers.counts, count, rng)
         part = np.repeat(np.arange(len(whole)), whole)
         near = answers.bins.owner[part] < len(counted.cells.network)
-        # Points of a part are spread evenly along it: one in each of as many stretches as there are points.
+        # Stratified: a part with n points is cut into n stretches, and one point falls anywhere in each.
         rank = np.arange(len(part)) - (np.cumsum(whole) - whole)[part]
         stretch = (rank + rng.random(len(part))) / whole[part]
         xy = np.empty((len(part), 2))
         xy[near] = self._beside(world, answers, part[near], stretch[near], rng)
         far = np.flatnonzero(~near)
         blocks = math.ceil(len(far) / FAR_BLOCK)
-        for block in range(blocks):  # each with people from everywhere
+        for block in range(blocks):  # every n-th point, so that each block follows the distances of the whole city
             some = far[block::blocks]
             xy[some] = _far_away(world, answers, part[some] - answers.bins.first[-1], rng)
         _bring_to_land(xy, world, rng)
@@ -143,7 +145,9 @@ class AlongRoads:
 
 
 def part_counts(counted: RoadCounts, bins: RoadBins, along: NoisyCounts) -> Floats:
-    """Return how many people each part has: non-negative, agreeing with the edges' own counts, adding up to all.
+    """Return an estimate for each part, (parts,) people: non-negative, and agreeing with the edges' own counts.
+
+    Edges and far cells are first reconciled with the sums of their parts; then each whole's total is shared out.
 
     Parameters
     ----------
@@ -169,7 +173,7 @@ def part_counts(counted: RoadCounts, bins: RoadBins, along: NoisyCounts) -> Floa
 
 
 def far_total(counted: RoadCounts, bins: RoadBins, along: NoisyCounts) -> float:
-    """Return how many people are far from roads: the mean of what both answers say, each weighted by how sure it is.
+    """Return how many people are far from roads, by inverse-variance weighting of both answers.
 
     They are few but far away, so an error here moves the mean distance to roads more than any other.
     """
@@ -212,9 +216,9 @@ class _Beside:
     edge, law
         The edge of each point, and the number of the law that its offset follows.
     place, normal
-        A place on the edge, and the direction to its left.
+        (n, 2) metres on the edge, and (n, 2) the direction to its left, of length one.
     side, offset
-        To which side, 1 or -1, and how far from the place the point lies.
+        To which side, 1 or -1, and how many metres from the place the point lies.
     """
 
     world: World
@@ -336,7 +340,7 @@ def _far_places(world: World, bins: RoadBins, boxes: Floats, rng: np.random.Gene
 
 def _one_each(owner: Ints, weight: Floats, rng: np.random.Generator) -> Ints:
     """Return one index for each owner that there is, by weight; owners rise."""
-    # The least of exponential waiting times with these rates is each one's with a chance as large as its rate.
+    # Of exponential waiting times, the shortest is the i-th with a chance in proportion to its rate, here its weight.
     wait = rng.exponential(size=len(owner)) / np.maximum(weight, 1e-300)
     order = np.lexsort((wait, owner))
     return np.asarray(order[np.flatnonzero(np.diff(owner[order], prepend=-1))])

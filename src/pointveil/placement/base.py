@@ -1,31 +1,50 @@
 """What a placement is, and what all of them share."""
 
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.partition import Budget
+from pointveil.plugins import Parts
 from pointveil.vault import Respondent
 from pointveil.world import World
 
 
 class Placement(Protocol):
-    """Places points within regions: `ask` has the vault, `draw` has not."""
+    """Places points within regions: `ask` has the vault, `draw` has not.
 
-    spends: ClassVar[tuple[str, ...]]
-    fills: ClassVar[str]
-    post_processing: ClassVar[tuple[str, ...]]
+    It may also have `spends` (the purposes that it pays for; none if left out), `fills` ("regions" if left out) and
+    `post_processing`, as a partitioner has.
+    """
 
     def ask(self, vault: Respondent, world: World, counted: Any, budget: Budget) -> Any:
-        """Ask the vault what drawing needs, paying from `budget`; None if it needs nothing."""
+        """Ask the vault what drawing needs, paying from `budget`; None if it needs nothing.
+
+        The result must follow from the vault's answers and the public world alone: a saved survey calls this again.
+        """
         ...
 
     def draw(
         self, world: World, counted: Any, answers: Any, count: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Return `count` points on land, in metres, in random order."""
+        """Return `count` points on land, (count, 2) metres, in random order."""
         ...
+
+
+PLACEMENTS = Parts(
+    "placement",
+    methods={"ask": "vault, world, counted, budget", "draw": "world, counted, answers, count, rng"},
+    attributes={},
+)
+"""Every placement by the name of its class."""
+
+Kind = TypeVar("Kind", bound=type[Placement])
+
+
+def placement(kind: Kind) -> Kind:
+    """Register a class as a placement, so that a saved survey can find it again; a decorator."""
+    return PLACEMENTS.register(kind)
 
 
 def shuffled_regions(whole: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int32]:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from pointveil.ground import Raster
 from pointveil.partition import Budget, PlaceMasses
+from pointveil.placement.base import placement
 from pointveil.vault import Respondent
 from pointveil.world import World
 
@@ -18,6 +19,7 @@ TRIES = 20
 SHAKE = 0.5
 
 
+@placement
 @dataclass(frozen=True)
 class Density:
     """One point in each equal part of the expected people, along a curve that keeps neighbours together.
@@ -30,22 +32,14 @@ class Density:
     """
 
     spacing: Literal["even", "independent"] = "even"
-    spends: ClassVar[tuple[str, ...]] = ()
     fills: ClassVar[str] = "places"
     post_processing: ClassVar[tuple[str, ...]] = ("points placed in proportion to what is expected",)
 
-    def ask(self, vault: Respondent, world: World, counted: PlaceMasses, budget: Budget) -> None:  # noqa: ARG002
+    def ask(self, vault: Respondent, world: World, counted: PlaceMasses, budget: Budget) -> None:
         """Ask nothing: the expected people of every place are known."""
         return
 
-    def draw(
-        self,
-        world: World,
-        counted: PlaceMasses,
-        answers: None,  # noqa: ARG002 - there are none
-        count: int,
-        rng: np.random.Generator,
-    ) -> Floats:
+    def draw(self, world: World, counted: PlaceMasses, answers: None, count: int, rng: np.random.Generator) -> Floats:
         """Return points in random order."""
         mass = counted.mass if counted.mass.any() else counted.raster.entry_area
         running = np.cumsum(mass)
@@ -53,7 +47,7 @@ class Density:
             return np.zeros((0, 2))
         entry = np.searchsorted(running, self._parts(count, rng) * running[-1], side="right")
         rng.shuffle(entry)
-        entry = np.minimum(entry, np.flatnonzero(mass)[-1])
+        entry = np.minimum(entry, np.flatnonzero(mass)[-1])  # rounding may reach beyond the last place with people
         xy = np.empty((count, 2))
         for start in range(0, count, BLOCK):
             xy[start : start + BLOCK] = _pick_dry(counted.raster, entry[start : start + BLOCK], world, rng)
@@ -63,12 +57,13 @@ class Density:
         """Return where along all the expected people each point falls, from 0 to 1."""
         if self.spacing == "independent":
             return rng.random(count)
-        # One offset for all makes every place as likely as it should be; the shaking hides the comb.
+        # Systematic sampling: one offset for all keeps every place as likely as it should be, and sums over an area
+        # close to what is expected. Without the shaking, the comb's regular steps would show on a map.
         return np.asarray((np.arange(count) + rng.random() + SHAKE * rng.random(count)) / count % 1.0)
 
 
 def _pick_dry(raster: Raster, entry: NDArray[np.intp], world: World, rng: np.random.Generator) -> Floats:
-    """Return a place in each entry; the edge of the water cuts through pixels, so some are tried again."""
+    """Return a place in each entry, (n, 2) metres; the shore cuts through pixels, so wet ones are tried again."""
     xy = raster.pick(entry, rng)
     wet = np.flatnonzero(~world.on_land(xy))
     for _ in range(TRIES):

@@ -10,6 +10,7 @@ from pointveil.cells import RegionSites
 from pointveil.errors import InputError
 from pointveil.estimate import round_to_total
 from pointveil.partition import Budget, Counted
+from pointveil.placement.base import placement
 from pointveil.vault import NoisyPoints, Respondent
 from pointveil.world import World
 
@@ -26,6 +27,7 @@ class Blurred:
     points: NoisyPoints
 
 
+@placement
 @dataclass(frozen=True)
 class KernelDensity:
     """Blur the real points of each region, within it.
@@ -41,7 +43,6 @@ class KernelDensity:
     max_uses: int = 1
     side: int = 8
     spends: ClassVar[tuple[str, ...]] = ("place",)
-    fills: ClassVar[str] = "regions"
     post_processing: ClassVar[tuple[str, ...]] = (
         "counts rounded with their total kept",
         "blurred points spread evenly within their sites on land",
@@ -56,16 +57,12 @@ class KernelDensity:
         """Ask roughly where the points of each region are."""
         sites = RegionSites(counted.regions, counted.land, world, self.side)
         wanted = np.where(sites.site_counts() > 0, counted.counts, 0.0)
+        # A fixed seed: what is asked must follow from noisy answers alone, or a saved survey could not repeat it.
         whole = round_to_total(wanted, min(counted.total, MOST_BLURRED), np.random.default_rng(0))
         return Blurred(sites, vault.scatter(sites, whole, budget["place"], max_uses=self.max_uses))
 
     def draw(
-        self,
-        world: World,  # noqa: ARG002 - the sites know
-        counted: Counted,  # noqa: ARG002 - the blurred points know
-        answers: Blurred,
-        count: int,
-        rng: np.random.Generator,
+        self, world: World, counted: Counted, answers: Blurred, count: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return a place for each blurred point; some twice or not at all if another number is wanted."""
         points = answers.points

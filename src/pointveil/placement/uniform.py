@@ -8,33 +8,27 @@ from numpy.typing import NDArray
 
 from pointveil.estimate import round_to_total
 from pointveil.partition import Budget, Counted
-from pointveil.placement.base import shuffled_regions
+from pointveil.placement.base import placement, shuffled_regions
 from pointveil.vault import Respondent
 from pointveil.world import World
 
 
+@placement
 @dataclass(frozen=True)
 class Uniform:
     """Points anywhere on the land of their region, all places alike."""
 
-    spends: ClassVar[tuple[str, ...]] = ()
-    fills: ClassVar[str] = "regions"
     post_processing: ClassVar[tuple[str, ...]] = (
         "counts rounded with their total kept",
         "points spread evenly on land",
     )
 
-    def ask(self, vault: Respondent, world: World, counted: Counted, budget: Budget) -> None:  # noqa: ARG002
+    def ask(self, vault: Respondent, world: World, counted: Counted, budget: Budget) -> None:
         """Ask nothing: even placement needs no more than the counts."""
         return
 
     def draw(
-        self,
-        world: World,  # noqa: ARG002 - the land of each region says enough
-        counted: Counted,
-        answers: None,  # noqa: ARG002 - there are none
-        count: int,
-        rng: np.random.Generator,
+        self, world: World, counted: Counted, answers: None, count: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return points picked evenly from the land of each region."""
         whole = round_to_total(counted.counts, count, rng)

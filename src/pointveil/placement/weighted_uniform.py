@@ -10,7 +10,7 @@ from pointveil.errors import InputError
 from pointveil.estimate import round_to_total
 from pointveil.ground import Fans, Triangulation, cut_into_fans
 from pointveil.partition import Budget, Counted
-from pointveil.placement.base import shuffled_regions
+from pointveil.placement.base import placement, shuffled_regions
 from pointveil.vault import Respondent
 from pointveil.world import World
 
@@ -23,6 +23,7 @@ class Weighted:
     counts: NDArray[np.float64]
 
 
+@placement
 @dataclass(frozen=True)
 class WeightedUniform:
     """Weigh each side of a region by its area and by who lives across it.
@@ -34,8 +35,6 @@ class WeightedUniform:
     """
 
     area_weight: float = 0.5
-    spends: ClassVar[tuple[str, ...]] = ()
-    fills: ClassVar[str] = "regions"
     post_processing: ClassVar[tuple[str, ...]] = (
         "each region's count divided among its sides, by their area and by the noisy counts across them",
         "counts rounded with their total kept",
@@ -47,7 +46,7 @@ class WeightedUniform:
         if not 0 <= self.area_weight <= 1:
             raise InputError(f"area_weight must lie between 0 and 1, not {self.area_weight}.")
 
-    def ask(self, vault: Respondent, world: World, counted: Counted, budget: Budget) -> Weighted:  # noqa: ARG002
+    def ask(self, vault: Respondent, world: World, counted: Counted, budget: Budget) -> Weighted:
         """Ask nothing; divide each region's people among its sides."""
         occupied = np.flatnonzero((counted.counts > 0) & (counted.land.area > 0))
         fans = cut_into_fans(counted.regions, counted.land, world, occupied)
@@ -57,12 +56,7 @@ class WeightedUniform:
         return Weighted(fans.land, counted.counts[fans.region] * shares)
 
     def draw(
-        self,
-        world: World,  # noqa: ARG002 - the land of each side says enough
-        counted: Counted,  # noqa: ARG002 - as does what was worked out from it
-        answers: Weighted,
-        count: int,
-        rng: np.random.Generator,
+        self, world: World, counted: Counted, answers: Weighted, count: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return points picked evenly from the land of each side."""
         whole = round_to_total(answers.counts, count, rng)
@@ -70,9 +64,10 @@ class WeightedUniform:
 
 
 def side_shares(fans: Fans, facing: NDArray[np.float64], regions: int, area_weight: float) -> NDArray[np.float64]:
-    """Return the part of its region's people that each side has (equation 8); they add up to one in each region.
+    """Return each side's share of its region's people, (sides,) (equation 8); they add up to one in each region.
 
-    Where nobody lives across any side, 0/0 in the equation, the sides share by area alone.
+    `facing` is the count of the region across each side, in people. Where nobody lives across any side, the equation
+    says 0/0, and the sides share by area alone.
     """
     area_share = fans.area / np.bincount(fans.region, fans.area, regions)[fans.region]
     around = np.bincount(fans.region, facing, regions)[fans.region]

@@ -1,51 +1,74 @@
 """The page of results: text by people, numbers by the table."""
 
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from tests.lab.experiments.rows import made_up, results_of
 
-from pointveil.lab.experiments.page import DIRECTIVE, DIRECTIVES, fill
 from pointveil.lab.experiments.tables import SCHEMA, Results
+from pointveil.methods import METHODS
 
 ROOT = Path(__file__).parents[3]
+SCRIPT: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "make_results.py"))
 
 
-def results() -> Results:
-    rows: list[dict[str, Any]] = [
-        {
-            "experiment": "main", "city": "porto", "input": "as is", "method": "ugrid-uni", "label": "",
-            "epsilon": 1.0, "seed": seed, "measure": "nce_100", "value": 0.1 + seed / 10, "reason": None,
-        }
-        for seed in range(3)
-    ]  # fmt: skip
-    return Results(pa.Table.from_pylist(rows, schema=SCHEMA))
+def test_the_page_and_its_summary_are_what_the_table_says(tmp_path: Path) -> None:
+    results = Results(pq.read_table(ROOT / "docs" / "results.parquet"))
+
+    SCRIPT["_write_summary"](results, tmp_path / "results.csv")
+
+    assert SCRIPT["write_page"](results) == (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    assert (tmp_path / "results.csv").read_bytes() == (ROOT / "docs" / "results.csv").read_bytes()
 
 
-def test_words_in_braces_become_numbers() -> None:
-    text = fill("NCE is {{value main porto ugrid-uni nce_100 2}} over {{seeds main}} seeds.", results())
-
-    assert text == "NCE is 0.20 ± 0.10 over 3 seeds."
-
-
-def test_a_word_that_nobody_knows_stops_it() -> None:
-    with pytest.raises(KeyError):
-        fill("{{wish main}}", results())
-
-
-def test_the_template_uses_known_words_only() -> None:
-    template = (ROOT / "experiments" / "results-template.md").read_text()
-
-    assert {found[1] for found in DIRECTIVE.finditer(template)} <= set(DIRECTIVES)
-    assert template.count("{{") == len(DIRECTIVE.findall(template))
+def test_a_page_without_results_is_not_written() -> None:
+    with pytest.raises(StopIteration):
+        SCRIPT["write_page"](Results(pa.Table.from_pylist([], schema=SCHEMA)))
 
 
 def test_the_page_has_the_papers_number_for_every_cell_of_its_main_table() -> None:
-    page = ROOT / "docs" / "results.md"
-    text = page.read_text()
+    text = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
 
     for number in ("0.360", "0.285", "0.152", "0.200", "27.83", "0.94", "1,336.85", "16.87"):
         assert re.search(rf"\| {re.escape(number)} \|", text), number
-    assert "{{" not in text
+    assert "$" not in text
+
+
+def test_the_paper_prints_a_number_for_ten_methods_in_three_cities() -> None:
+    paper = SCRIPT["printed"]()
+
+    assert set(paper["main"]) == {"beijing", "porto", "manhattan"}
+    for rows in paper["main"].values():
+        assert set(rows) == set(METHODS) - {"veil"}
+        assert all(len(row) == 3 for row in rows.values())
+    assert paper["main"]["beijing"]["agrid-kde"] == [0.285, 8.84, 63.82]
+    assert paper["facilities"]["road"] == [0.95, 1.0]
+
+
+def test_the_main_table_shows_paper_published_and_private_side_by_side() -> None:
+    results = results_of(made_up(), made_up(method="ugrid-uni-as-published", value=0.2), made_up(method="veil"))
+
+    text = SCRIPT["main_table"](results, "nce_100")
+
+    assert "| `ugrid-uni` | 0.165 | 0.200 | 0.100 |" in text
+    assert "| `veil` | – | – | 0.100 |" in text
+
+
+def test_tables_by_variant_and_by_epsilon() -> None:
+    results = results_of(
+        made_up(experiment="splits", label="10–90"),
+        made_up(experiment="epsilon", epsilon=0.5),
+        made_up(experiment="epsilon", epsilon=2.0, value=0.05),
+    )
+
+    assert "| `ugrid-uni` | 10–90 | 0.100 |" in SCRIPT["variants_table"](results, "splits", "nce_100")
+    assert "| `ugrid-uni` | 0.100 | 0.050 |" in SCRIPT["epsilon_table"](results, "epsilon", "porto", "nce_100")
+
+
+def test_markdown_has_a_line_under_its_head() -> None:
+    assert SCRIPT["markdown"](["a", "b"], [["1", "2"]]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"

@@ -3,40 +3,17 @@
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.lab.experiments.rows import made_up, results_of
 
 from pointveil.cli import main
 from pointveil.lab.experiments import work_through
 from pointveil.lab.experiments.figures import draw_all
-from pointveil.lab.experiments.tables import (
-    SCHEMA,
-    Results,
-    Summary,
-    epsilon_table,
-    gather,
-    main_table,
-    markdown,
-    printed,
-    variants_table,
-    write_table,
-)
+from pointveil.lab.experiments.tables import SCHEMA, Results, Summary, gather, write_table
 from pointveil.methods import METHODS
 
 ROOT = Path(__file__).parents[3]
-
-
-def made_up(**changes: Any) -> dict[str, Any]:
-    row = {
-        "experiment": "main", "city": "porto", "input": "as is", "method": "ugrid-uni", "label": "", "epsilon": 1.0,
-        "seed": 0, "measure": "nce_100", "value": 0.1, "reason": None,
-    }  # fmt: skip
-    return {**row, **changes}
-
-
-def results_of(*rows: dict[str, Any]) -> Results:
-    return Results(pa.Table.from_pylist(list(rows), schema=SCHEMA))
 
 
 def test_the_table_has_one_row_for_each_number_of_each_run(make_plan: Any, tiny_data: Path, tmp_path: Path) -> None:
@@ -74,41 +51,6 @@ def test_means_and_spreads_are_over_seeds() -> None:
 )
 def test_numbers_are_written_with_their_spread(summary: Summary, text: str) -> None:
     assert summary.text() == text
-
-
-def test_the_paper_prints_a_number_for_ten_methods_in_three_cities() -> None:
-    paper = printed()
-
-    assert set(paper["main"]) == {"beijing", "porto", "manhattan"}
-    for rows in paper["main"].values():
-        assert set(rows) == set(METHODS) - {"veil"}
-        assert all(len(row) == 3 for row in rows.values())
-    assert paper["main"]["beijing"]["agrid-kde"] == [0.285, 8.84, 63.82]
-    assert paper["facilities"]["road"] == [0.95, 1.0]
-
-
-def test_the_main_table_shows_paper_published_and_private_side_by_side() -> None:
-    results = results_of(made_up(), made_up(method="ugrid-uni-as-published", value=0.2), made_up(method="veil"))
-
-    text = main_table(results, "nce_100")
-
-    assert "| `ugrid-uni` | 0.165 | 0.200 | 0.100 |" in text
-    assert "| `veil` | – | – | 0.100 |" in text
-
-
-def test_tables_by_variant_and_by_epsilon() -> None:
-    results = results_of(
-        made_up(experiment="splits", label="10–90"),
-        made_up(experiment="epsilon", epsilon=0.5),
-        made_up(experiment="epsilon", epsilon=2.0, value=0.05),
-    )
-
-    assert "| `ugrid-uni` | 10–90 | 0.100 |" in variants_table(results, "splits", "nce_100")
-    assert "| `ugrid-uni` | 0.100 | 0.050 |" in epsilon_table(results, "epsilon", "porto", "nce_100")
-
-
-def test_markdown_has_a_line_under_its_head() -> None:
-    assert markdown(["a", "b"], [["1", "2"]]) == "| a | b |\n| --- | --- |\n| 1 | 2 |"
 
 
 def test_figures_are_drawn_for_what_was_run(tmp_path: Path) -> None:

@@ -65,22 +65,13 @@ def noisy_counts(true: Ints, epsilon: float, rng: np.random.Generator) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class Histograms:
-    """One histogram of a value for each edge, with noise in its bins.
+    """One histogram of a value for each edge, with noise in its bins."""
 
-    Parameters
-    ----------
-    first
-        Where the bins of each edge begin, and where the last ones end.
-    lower, width
-        Where the first bin of each edge begins, and how wide its bins are.
-    running
-        The sum of all weights up to each bin, this one included.
-    """
-
-    first: Ints
+    first: Ints  # where the bins of each edge begin, and where the last ones end
+    # where the first bin of each edge begins, and how wide its bins are
     lower: Floats
     width: Floats
-    running: Floats
+    running: Floats  # the sum of all weights up to each bin, this one included
 
     @classmethod
     def of(

@@ -6,22 +6,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
 from pointveil.lab.as_published import kernel, regions, road
+from pointveil.partition import Counted
 from pointveil.placement import Uniform, WeightedUniform
 from pointveil.statement import MethodUsed, Statement
 from pointveil.synthesis import to_lattice
 from pointveil.synthetic import SyntheticPoints
 from pointveil.vault import Rehearsal
-
-if TYPE_CHECKING:
-    from pointveil.partition import Counted
-    from pointveil.world import World
+from pointveil.world import World
 
 STAMP = "NOT PRIVATE: a method as published, for comparison only"
 TRUE_TOTAL = "The true number of points sets the size of the grid, and one more point can change it."
@@ -32,31 +30,21 @@ KERNEL = (
     "The kernel has an infinite density at the real point it is drawn around, so it marks that point's exact place."
 )
 
-Divide = Callable[[Rehearsal, "World", Mapping[str, float], np.random.Generator], Any]
-Place = Callable[[Rehearsal, "World", Any, Mapping[str, float], np.random.Generator], NDArray[np.float64]]
+Shares = Mapping[str, float]
+Divide = Callable[[Rehearsal, World, Shares, np.random.Generator], Any]
+Place = Callable[[Rehearsal, World, Any, Shares, np.random.Generator], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
 class Published:
-    """A method as published.
+    """A method as published."""
 
-    Parameters
-    ----------
-    name
-        As in the table.
-    divide, place
-        The paper's partitioning and generation.
-    split
-        The part of epsilon for each purpose, as the paper found best.
-    why_not_private
-        What breaks the promise, in sentences.
-    """
-
-    name: str
+    name: str  # as in the table
+    # the paper's partitioning and generation
     divide: Divide
     place: Place
-    split: Mapping[str, Fraction]
-    why_not_private: tuple[str, ...]
+    split: Mapping[str, Fraction]  # the part of epsilon for each purpose, as the paper found best
+    why_not_private: tuple[str, ...]  # what breaks the promise, in sentences
 
 
 def rehearse(vault: Rehearsal, name: str, seed: int) -> SyntheticPoints:
@@ -101,29 +89,19 @@ def not_private(vault: Rehearsal, row: Published) -> Statement:
     )
 
 
-def _evenly(
-    vault: Rehearsal, world: World, counted: Counted, shares: Mapping[str, float], rng: np.random.Generator
-) -> NDArray[np.float64]:
-    del vault, shares
-    return Uniform().draw(world, counted, None, counted.total, rng)
-
-
 def _weighted(
-    vault: Rehearsal, world: World, counted: Counted, shares: Mapping[str, float], rng: np.random.Generator
+    vault: Rehearsal, world: World, counted: Counted, _: Shares, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    del shares
     placement = WeightedUniform(0.5)
     return placement.draw(world, counted, placement.ask(vault, world, counted, {}), counted.total, rng)
 
 
-def _around(
-    vault: Rehearsal, world: World, counted: Counted, shares: Mapping[str, float], rng: np.random.Generator
-) -> NDArray[np.float64]:
-    return kernel.scatter(vault, world, counted, shares["place"], rng)
-
-
 DIVIDE = {"ugrid": regions.uniform_grid, "agrid": regions.adaptive_grid, "clust": regions.clusters}
-PLACE = {"uni": _evenly, "wud": _weighted, "kde": _around}
+PLACE: dict[str, Place] = {
+    "uni": lambda _, world, counted, __, rng: Uniform().draw(world, counted, None, counted.total, rng),
+    "wud": _weighted,
+    "kde": lambda vault, world, counted, shares, rng: kernel.scatter(vault, world, counted, shares["place"], rng),
+}
 SPLITS = {
     "ugrid": {"count": "1"},
     "ugrid-kde": {"count": "3/5", "place": "2/5"},

@@ -26,29 +26,17 @@ ALARM = 1e-6
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is tried.
+    """How much is tried."""
 
-    Parameters
-    ----------
-    runs
-        Releases for each pair of neighbours; some get several times as many.
-    canaries, releases
-        Canaries whose coins are guessed in each city, and the releases that may be made for them at most.
-    blocks, crowd
-        Of the city.
-    again
-        How many times as many trials each further test has.
-    every_pair
-        Whether pairs are tried, too, that seldom tell more than others.
-    """
-
-    runs: int = 28
+    runs: int = 28  # releases for each pair of neighbours; some get several times as many
+    # canaries whose coins are guessed in each city, and the releases that may be made for them at most
     canaries: int = 4000
     releases: int = 6
+    # blocks along a side of the city, and people in the crowd in its corner
     blocks: int = 40
     crowd: int = 60_000
-    again: int = 4
-    every_pair: bool = False
+    again: int = 4  # how many times as many trials each further test has
+    every_pair: bool = False  # whether pairs are tried, too, that seldom tell more than others
 
 
 FAST = Effort()
@@ -74,23 +62,14 @@ class Case:
 
 @dataclass(frozen=True)
 class Finding:
-    """What one case showed about one subject.
+    """What one case showed about one subject."""
 
-    Parameters
-    ----------
-    subject, case, claim
-        What was attacked, how, and the epsilon that it claims.
-    evidence
-        The guesses, and how many were right.
-    flagged
-        Whether the claim seemed false at first, and was refuted on fresh trials then, almost surely.
-    """
-
+    # what was attacked, how, and the epsilon that it claims
     subject: str
     case: str
     claim: float
-    evidence: Evidence
-    flagged: bool
+    evidence: Evidence  # the guesses, and how many were right
+    flagged: bool  # whether the claim seemed false at first, and was refuted on fresh trials then, almost surely
 
 
 def cases_for(subject: Subject, effort: Effort) -> Iterator[Case]:

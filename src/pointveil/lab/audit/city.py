@@ -30,27 +30,13 @@ ONE_STRANGER = (1,)
 
 @dataclass(frozen=True)
 class City:
-    """A city in which every second block has a canary, beside its street.
+    """A city in which every second block has a canary, beside its street."""
 
-    Parameters
-    ----------
-    blocks
-        How many blocks of 100 m a side has.
-    crowd
-        How many people stand in one corner, so that the methods choose small cells.
-    company
-        How many people are known to be in the block of each canary, by turns.
-    beside
-        Where in the block they stand.
-    homes
-        Where in the block a canary has its points.
-    """
-
-    blocks: int = 40
-    crowd: int = 60_000
-    company: tuple[int, ...] = ALONE
-    beside: tuple[float, float] = HOME
-    homes: tuple[tuple[float, float], ...] = (HOME,)
+    blocks: int = 40  # how many blocks of 100 m a side has
+    crowd: int = 60_000  # how many people stand in one corner, so that the methods choose small cells
+    company: tuple[int, ...] = ALONE  # how many people are known to be in the block of each canary, by turns
+    beside: tuple[float, float] = HOME  # where in the block they stand
+    homes: tuple[tuple[float, float], ...] = (HOME,)  # where in the block a canary has its points
 
     @property
     def world(self) -> World:

@@ -31,26 +31,14 @@ MOST_MOVING, LEAST_MOVE = 8, 3.5
 
 @dataclass(frozen=True)
 class Trials:
-    """Secret coins, and what was seen of each.
+    """Secret coins, and what was seen of each."""
 
-    Parameters
-    ----------
-    present
-        For each trial whether the unit was in the data: an even coin, thrown before the release.
-    seen
-        One row a trial, one column a feature of what was published; NaN where there is none.
-    names
-        What the features are.
-    answers
-        For each question whose cells were the same in all trials: one row a trial, one column a cell.
-    group
-        The kind of each trial, if there are several: a guess may be made for one kind alone.
-    """
-
-    present: Bools
-    seen: Floats
-    names: tuple[str, ...]
+    present: Bools  # for each trial whether the unit was in the data: an even coin, thrown before the release
+    seen: Floats  # one row a trial, one column a feature of what was published; NaN where there is none
+    names: tuple[str, ...]  # what the features are
+    # for each question whose cells were the same in all trials: one row a trial, one column a cell
     answers: tuple[Floats, ...] = ()
+    # the kind of each trial, if there are several: a guess may be made for one kind alone
     group: NDArray[np.int64] | None = None
 
     def __len__(self) -> int:
@@ -79,27 +67,17 @@ class Trials:
 
 @dataclass(frozen=True)
 class Rule:
-    """Guess "present" or "absent" for a trial, or nothing, from one feature.
+    """Guess "present" or "absent" for a trial, or nothing, from one feature."""
 
-    Parameters
-    ----------
-    feature
-        Its column; the learned mixture stands after all others.
-    present_from, present_to
-        Guess "present" between these two values.
-    absent_from, absent_to
-        Guess "absent" between these two values.
-    kind
-        The only kind of trials for which anything is guessed, if not for all.
-    """
-
-    feature: int
+    feature: int  # its column; the learned mixture stands after all others
     name: str
+    # guess "present" between these two values
     present_from: float = math.inf
     present_to: float = -math.inf
+    # guess "absent" between these two values
     absent_from: float = math.inf
     absent_to: float = -math.inf
-    kind: int | None = None
+    kind: int | None = None  # the only kind of trials for which anything is guessed, if not for all
 
     def guesses(self, values: Floats) -> tuple[Bools, Bools]:
         """Return where the guess is "present", and where it is "absent"."""
@@ -110,25 +88,14 @@ class Rule:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a test showed.
+    """What a test showed."""
 
-    Parameters
-    ----------
-    correct, guesses
-        How many guesses were right, of how many.
-    trials
-        How many trials there were in all, those for choosing included.
-    rule
-        What was guessed from, in words.
-    tested
-        How many rules were tested on the same trials; their chances of error are added up.
-    """
-
+    # how many guesses were right, of how many
     correct: int
     guesses: int
-    trials: int
-    rule: str
-    tested: int = 1
+    trials: int  # how many trials there were in all, those for choosing included
+    rule: str  # what was guessed from, in words
+    tested: int = 1  # how many rules were tested on the same trials; their chances of error are added up
 
     def bound(self, confidence: float = CONFIDENCE) -> float:
         """Return the largest epsilon that these guesses refute, at this confidence (Clopper–Pearson).
@@ -208,7 +175,7 @@ class Mixture:
     @classmethod
     def fit(cls, trials: Trials) -> Mixture:
         """Learn the weights."""
-        seen = np.nan_to_num(trials.seen, nan=0.0, posinf=1e9, neginf=-1e9)
+        seen = _finite(trials)
         middle = np.median(seen, axis=0) if len(seen) else np.zeros(seen.shape[1])
         spread = np.abs(seen - middle).mean(axis=0) if len(seen) else np.ones(seen.shape[1])
         scale = np.where(spread > 0, spread, 1.0)
@@ -220,9 +187,12 @@ class Mixture:
 
     def of(self, trials: Trials) -> Trials:
         """Return the trials with the mixture as their only feature."""
-        seen = np.nan_to_num(trials.seen, nan=0.0, posinf=1e9, neginf=-1e9)
-        score = np.clip((seen - self.middle) / self.scale, -5, 5) @ self.weights
+        score = np.clip((_finite(trials) - self.middle) / self.scale, -5, 5) @ self.weights
         return Trials(trials.present, score[:, None], ("mixture of all features",))
+
+
+def _finite(trials: Trials) -> Floats:
+    return np.nan_to_num(trials.seen, nan=0.0, posinf=1e9, neginf=-1e9)
 
 
 def choose(trials: Trials, caution: float) -> Rule:

@@ -36,10 +36,6 @@ class Columns:
         column = np.asarray(values, dtype=np.float64)
         self.columns[name] = column if column.ndim else np.full(self.rows, column)
 
-    def table(self) -> Floats:
-        """Return all columns side by side."""
-        return np.column_stack(list(self.columns.values()))
-
 
 def look_at_units(release: Release, world: World, units: Units, known: Known) -> Columns:
     """Return features of each possible unit, from the answers and from the points near it."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pointveil.cells import Grid
 from pointveil.lab.audit.questions import ask_scatter
 from pointveil.lab.audit.subjects import CLAIM, MAX_POINTS, Publisher, Records, Subject
-from pointveil.vault import Cells, Everywhere, NoisyCounts, Rehearsal, Share, Sites, Vault
+from pointveil.vault import Everywhere, NoisyCounts, Rehearsal, Share, Sites, Vault
 from pointveil.world import World
 
 Floats = NDArray[np.float64]
@@ -23,33 +23,35 @@ Ints = NDArray[np.int64]
 HALF = Fraction(1, 2)
 
 
+Noisy = Callable[["Leaky", Ints, Fraction], object]
+
+
+def enough_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
+    """Add the noise that an honest vault would add."""
+    return exact + vault.laplace(epsilon / vault.points_per_unit, len(exact))
+
+
 @dataclass
 class Leaky:
-    """A rehearsal's vault that can be told to be wrong: it shows real points to whoever asks.
+    """A rehearsal's vault that can be told to be wrong: it shows real points to whoever asks."""
 
-    Parameters
-    ----------
-    vault
-        Holds the points.
-    careless
-        By how much its noise is too small.
-    """
+    vault: Rehearsal  # holds the points
+    noisy: Noisy = enough_noise  # makes noisy counts of exact ones
+    seed: int | None = None  # of its noise; another every time if there is none
+    rng: np.random.Generator = field(init=False)
 
-    vault: Rehearsal
-    careless: Fraction = Fraction(1)
-    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(secrets.randbits(64)))
+    def __post_init__(self) -> None:
+        self.rng = np.random.default_rng(secrets.randbits(64) if self.seed is None else self.seed)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.vault, name)
 
-    def count(self, cells: Cells, share: Share) -> NoisyCounts:
-        """Answer with noise for `careless` times the epsilon that is charged."""
-        noise = self.laplace(share.epsilon * self.careless / self.vault.points_per_unit, len(cells))
-        return self.answer(self.vault.exact_count(cells) + noise, share)
-
-    def answer(self, values: object, share: Share) -> NoisyCounts:
-        """Return values as if they were noisy enough."""
-        return NoisyCounts(cast("Ints", np.asarray(values)), share.purpose, share.epsilon, self.vault.points_per_unit)
+    def count(self, cells: Any, share: Share) -> NoisyCounts:
+        """Answer by the cells' own tally, if they have one, and with the noise that was chosen."""
+        own = hasattr(cells, "tally")
+        exact = cells.tally(self.vault.exact_points()) if own else self.vault.exact_count(cells)
+        values = cast("Ints", np.asarray(self.noisy(self, exact, share.epsilon)))
+        return NoisyCounts(values, share.purpose, share.epsilon, self.vault.points_per_unit)
 
     def laplace(self, epsilon: Fraction, count: int) -> Ints:
         """Return integer Laplace noise, as a difference of two geometric numbers."""
@@ -57,7 +59,7 @@ class Leaky:
         return self.rng.geometric(chance, count) - self.rng.geometric(chance, count)
 
 
-def open_leaky(**wrong: Any) -> Callable[[Records, World, Subject], Leaky]:
+def open_leaky(kind: type[Leaky] = Leaky, **wrong: Any) -> Callable[[Records, World, Subject], Leaky]:
     """Return what opens a leaky vault."""
 
     def opened(records: Records, world: World, subject: Subject) -> Leaky:
@@ -66,7 +68,7 @@ def open_leaky(**wrong: Any) -> Callable[[Records, World, Subject], Leaky]:
             records.table(), world, epsilon=99, seed=secrets.randbits(60), columns=("x", "y"),
             crs=world.projection.crs, **person,
         )  # fmt: skip
-        return Leaky(vault, **wrong)
+        return kind(vault, **wrong)
 
     return opened
 
@@ -74,6 +76,11 @@ def open_leaky(**wrong: Any) -> Callable[[Records, World, Subject], Leaky]:
 def grid_of(vault: Any, side: int) -> Grid:
     """Return a square grid over the world."""
     return Grid(vault.world.bounds, side, side)
+
+
+def streets_of(vault: Any) -> Grid:
+    """Return cells of 50 m in the small world and in the city alike: "streets" of which each has few people."""
+    return grid_of(vault, 20 if vault.world.land_area <= 1e6 else 80)
 
 
 def side_for(count: float) -> int:
@@ -90,11 +97,15 @@ def fill(vault: Any, grid: Grid, counts: object) -> Floats:
     return cast("Floats", np.round(vault.world.projection.from_metres(xy), 2))
 
 
+def count_and_fill(vault: Any, grid: Grid, epsilon: Fraction = CLAIM) -> tuple[Floats, str]:
+    """Return points that follow the noisy counts of a grid, and nothing else."""
+    return fill(vault, grid, vault.count(grid, Share("count", epsilon)).values), ""
+
+
 def true_total_in_grid_size(vault: Any) -> tuple[Floats, str]:
     """Choose the size of the grid by the true number of points."""
     total = int(vault.exact_count(Everywhere())[0])
-    grid = grid_of(vault, side_for(total))
-    return fill(vault, grid, vault.count(grid, Share("count", CLAIM)).values), ""
+    return count_and_fill(vault, grid_of(vault, side_for(total)))
 
 
 def true_total_in_rescale(vault: Any) -> tuple[Floats, str]:
@@ -117,8 +128,7 @@ def data_made_range(vault: Any) -> tuple[Floats, str]:
     """Lay the grid over the bounding box of the data rather than over the public boundary."""
     points = vault.exact_points()
     low, high = (points.min(axis=0), points.max(axis=0) + 1) if len(points) else (np.zeros(2), np.ones(2))
-    grid = Grid((float(low[0]), float(low[1]), float(high[0]), float(high[1])), 4, 4)
-    return fill(vault, grid, vault.count(grid, Share("count", CLAIM)).values), ""
+    return count_and_fill(vault, Grid((float(low[0]), float(low[1]), float(high[0]), float(high[1])), 4, 4))
 
 
 def empty_branch(vault: Any) -> tuple[Floats, str]:
@@ -202,15 +212,6 @@ def closed_cells(vault: Any) -> tuple[Floats, str]:
     return fill(vault, cells.grid, vault.count(cells, Share("count", CLAIM)).values), ""
 
 
-@dataclass
-class Touching(Leaky):
-    """Counts by the cells' own tally."""
-
-    def count(self, cells: Any, share: Share) -> NoisyCounts:
-        """Answer with enough noise for a point that is counted once."""
-        return self.answer(cells.tally(self.vault.exact_points()) + self.laplace(share.epsilon, len(cells)), share)
-
-
 @dataclass(frozen=True)
 class Directed:
     """Every street twice, once for each direction; a point is nearest to both."""
@@ -232,14 +233,14 @@ class Directed:
 
 def two_directed_edges(vault: Any) -> tuple[Floats, str]:
     """Count each point once for each direction of its street."""
-    streets = grid_of(vault, 20 if vault.world.land_area <= 1e6 else 80)
+    streets = streets_of(vault)
     both = vault.count(Directed(streets), Share("count", CLAIM)).values
     return fill(vault, streets, both[: len(streets)] + both[len(streets) :]), ""
 
 
 def ask_twice(vault: Any) -> tuple[Floats, str]:
     """Answer the same question twice with fresh noise, and charge once."""
-    grid = grid_of(vault, 20 if vault.world.land_area <= 1e6 else 80)
+    grid = streets_of(vault)
     for _ in range(2):
         vault.count(grid, Share("count", CLAIM))
     return np.zeros((0, 2)), ""
@@ -250,68 +251,47 @@ def sizes_from_true_counts(vault: Any) -> tuple[Floats, str]:
     coarse = grid_of(vault, 4)
     vault.count(coarse, Share("shape", HALF))
     busiest = int(vault.exact_count(coarse).max())
-    fine = grid_of(vault, 4 * side_for(busiest))
-    return fill(vault, fine, vault.count(fine, Share("count", HALF)).values), ""
+    return count_and_fill(vault, grid_of(vault, 4 * side_for(busiest)), HALF)
 
 
 def plain_grid(vault: Any) -> tuple[Floats, str]:
     """Ask for the total and then for a grid: an honest method, for a vault that is not."""
     total = int(vault.count(Everywhere(), Share("total", Fraction(1, 100))).values[0])
     least = 10 if vault.world.land_area <= 1e6 else 60
-    grid = grid_of(vault, max(least, min(side_for(total), 100)))
-    return fill(vault, grid, vault.count(grid, Share("count", Fraction(99, 100))).values), ""
+    return count_and_fill(vault, grid_of(vault, max(least, min(side_for(total), 100))), Fraction(99, 100))
 
 
-@dataclass
-class FloatNoise(Leaky):
-    """Adds noise in floating point, and does not round."""
-
-    def count(self, cells: Cells, share: Share) -> NoisyCounts:
-        """Answer with a float."""
-        noise = self.rng.laplace(0.0, float(1 / share.epsilon), len(cells))
-        return self.answer(self.vault.exact_count(cells) + noise, share)
+def half_the_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
+    """Add noise for twice the epsilon that is charged."""
+    return enough_noise(vault, exact, 2 * epsilon)
 
 
-@dataclass
-class ShortNoise(Leaky):
-    """Cuts the noise off where it seems rare enough."""
-
-    def count(self, cells: Cells, share: Share) -> NoisyCounts:
-        """Answer with noise that never passes three times its scale."""
-        reach = round(3 / float(share.epsilon))
-        noise = np.clip(self.laplace(share.epsilon, len(cells)), -reach, reach)
-        return self.answer(self.vault.exact_count(cells) + noise, share)
+def noise_for_one(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
+    """Add the noise of a single point, where a person has k of them."""
+    return exact + vault.laplace(epsilon, len(exact))
 
 
-@dataclass
-class SameNoise(Leaky):
-    """Draws its noise from a seed in the code."""
-
-    def __post_init__(self) -> None:
-        self.rng = np.random.default_rng(1)
+def float_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Floats:
+    """Add noise in floating point, and do not round."""
+    return exact + vault.rng.laplace(0.0, float(1 / epsilon), len(exact))
 
 
-@dataclass
-class SharedNoise(Leaky):
-    """Uses the first cell's noise for every question."""
-
-    drawn: int | None = None
-
-    def count(self, cells: Cells, share: Share) -> NoisyCounts:
-        """Answer with the same noise as the last time, scaled."""
-        if self.drawn is None:
-            self.drawn = int(self.laplace(HALF, 1)[0])
-        return self.answer(self.vault.exact_count(cells) + self.drawn, share)
+def short_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
+    """Cut the noise off at three times its scale, where it seems rare enough."""
+    reach = round(3 / float(epsilon))
+    return exact + np.clip(vault.laplace(epsilon, len(exact)), -reach, reach)
 
 
-@dataclass
-class Zeroless(Leaky):
-    """Leaves empty cells without noise, for the sake of sparse files."""
+def shared_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
+    """Use one number as the noise of every cell and every question."""
+    del epsilon
+    drawn: int = vault.__dict__.setdefault("drawn", int(vault.laplace(HALF, 1)[0]))
+    return exact + drawn
 
-    def count(self, cells: Cells, share: Share) -> NoisyCounts:
-        """Answer with noise only where somebody is."""
-        exact = self.vault.exact_count(cells)
-        return self.answer(np.where(exact > 0, exact + self.laplace(share.epsilon, len(cells)), 0), share)
+
+def no_noise_for_nobody(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
+    """Leave empty cells without noise, for the sake of sparse files."""
+    return np.where(exact > 0, exact + vault.laplace(epsilon, len(exact)), 0)
 
 
 @dataclass
@@ -329,15 +309,6 @@ class UnpaidUses(Leaky):
         return CLAIM
 
 
-@dataclass
-class OneForAll(Leaky):
-    """Takes k points of a person, and charges for one."""
-
-    def count(self, cells: Cells, share: Share) -> NoisyCounts:
-        """Answer with the noise of a single point."""
-        return self.answer(self.vault.exact_count(cells) + self.laplace(share.epsilon, len(cells)), share)
-
-
 def dropped_rows(vault: Any) -> tuple[Floats, str]:
     """Say how many records were good."""
     xy, _ = plain_grid(vault)
@@ -349,16 +320,6 @@ def fails_on_few(vault: Any) -> tuple[Floats, str]:
     if len(vault.exact_points()) < 3:
         raise ValueError("too few points")
     return plain_grid(vault)
-
-
-def opened_as(kind: type[Leaky]) -> Callable[[Records, World, Subject], Leaky]:
-    """Return what opens a leaky vault of another kind."""
-    opener = open_leaky()
-
-    def opened(records: Records, world: World, subject: Subject) -> Leaky:
-        return kind(opener(records, world, subject).vault)
-
-    return opened
 
 
 def _mutant(name: str, publish: Publisher, opener: Any = None, points_per_unit: int = 1) -> Subject:
@@ -378,19 +339,19 @@ MUTANTS: dict[str, Subject] = {
         _mutant("true total in the road's rescaling", true_total_in_rescale),
         _mutant("ranges made from the data", data_made_range),
         _mutant("a branch for empty streets", empty_branch),
-        _mutant("closed cells", closed_cells, opened_as(Touching)),
-        _mutant("two directed edges for one street", two_directed_edges, opened_as(Touching)),
+        _mutant("closed cells", closed_cells),
+        _mutant("two directed edges for one street", two_directed_edges),
         _mutant("swap neighbours", swap_neighbours),
         _mutant("second level from true counts", sizes_from_true_counts),
-        _mutant("float noise, not rounded", plain_grid, opened_as(FloatNoise)),
-        _mutant("noise of half the size", plain_grid, open_leaky(careless=Fraction(2))),
-        _mutant("uses not paid for", _scattered, opened_as(UnpaidUses)),
-        _mutant("k points charged as one", plain_grid, opened_as(OneForAll), MAX_POINTS),
+        _mutant("float noise, not rounded", plain_grid, open_leaky(noisy=float_noise)),
+        _mutant("noise of half the size", plain_grid, open_leaky(noisy=half_the_noise)),
+        _mutant("uses not paid for", _scattered, open_leaky(UnpaidUses)),
+        _mutant("k points charged as one", plain_grid, open_leaky(noisy=noise_for_one), MAX_POINTS),
         _mutant("two answers for one charge", ask_twice),
-        _mutant("noise cut off", plain_grid, opened_as(ShortNoise)),
-        _mutant("noise from a fixed seed", plain_grid, opened_as(SameNoise)),
-        _mutant("one noise for two questions", plain_grid, opened_as(SharedNoise)),
-        _mutant("no noise in empty cells", plain_grid, opened_as(Zeroless)),
+        _mutant("noise cut off", plain_grid, open_leaky(noisy=short_noise)),
+        _mutant("noise from a fixed seed", plain_grid, open_leaky(seed=1)),
+        _mutant("one noise for two questions", plain_grid, open_leaky(noisy=shared_noise)),
+        _mutant("no noise in empty cells", plain_grid, open_leaky(noisy=no_noise_for_nobody)),
         _mutant("the number of good records told", dropped_rows),
         _mutant("an error when there are few", fails_on_few),
     )

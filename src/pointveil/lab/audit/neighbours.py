@@ -58,28 +58,15 @@ def streets() -> NDArray[np.object_]:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two datasets that differ in one unit.
+    """Two datasets that differ in one unit."""
 
-    Parameters
-    ----------
-    name
-        What is special about it.
-    without, present
-        The records without the unit, and with it, in the order of the file.
-    unit
-        The places where the unit has its points, as many at each.
-    world
-        The public world.
-    weight
-        How many times as many runs it gets as others; none in the fast form if it is 0.
-    """
-
-    name: str
+    name: str  # what is special about it
+    # the records without the unit, and with it, in the order of the file
     without: Records
     present: Records
-    unit: NDArray[np.float64]
-    world: Callable[[], World] = plain_world
-    weight: int = 1
+    unit: NDArray[np.float64]  # the places where the unit has its points, as many at each
+    world: Callable[[], World] = plain_world  # the public world
+    weight: int = 1  # how many times as many runs it gets as others; none in the fast form if it is 0
 
 
 def added(

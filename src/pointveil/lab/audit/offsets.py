@@ -66,9 +66,7 @@ def excess_of(each: Seen, asked: Asked) -> Excess | None:
     size = len(answer.values)
     located = np.asarray(asked.about.locate(np.concatenate([each.known.xy, each.units.home])))
     base, cell = np.split(located, [len(each.known.xy)])
-    inside = (base >= 0) & (base < size)
-    tally = np.bincount(base[inside], each.known.count[inside], minlength=size)
-    excess = np.asarray(answer.values, dtype=np.float64) - tally
+    excess = np.asarray(answer.values, dtype=np.float64) - each.known.tally(base, size)
     return Excess(excess, np.where((cell >= 0) & (cell < size), cell, 0), float(answer.noise_epsilon))
 
 

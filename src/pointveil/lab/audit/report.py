@@ -6,36 +6,25 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pointveil.errors import missing_extra
+from pointveil.demo.pictures import new_figure
 from pointveil.lab.audit.auditor import Finding, worst
 
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table.
+    """One line of the table."""
 
-    Parameters
-    ----------
-    subject, claim
-        What was audited, and the epsilon that it claims.
-    bound
-        The largest epsilon that was refuted, with 95 % confidence over all cases together.
-    case, rule
-        Where, and what was guessed from.
-    cases, trials
-        How many cases were tried, and how many trials all of them had.
-    flagged
-        Whether the claim was refuted.
-    """
-
+    # what was audited, and the epsilon that it claims
     subject: str
     claim: float
-    bound: float
+    bound: float  # the largest epsilon that was refuted, with 95 % confidence over all cases together
+    # where, and what was guessed from
     case: str
     rule: str
+    # how many cases were tried, and how many trials all of them had
     cases: int
     trials: int
-    flagged: bool
+    flagged: bool  # whether the claim was refuted
 
 
 def summarize(findings: Sequence[Finding]) -> Row:
@@ -61,12 +50,8 @@ def to_markdown(rows: Sequence[Row]) -> str:
 
 def draw_picture(path: Path, rows: Mapping[str, Sequence[Row]]) -> None:
     """Draw the refuted epsilon of every subject beside its claim."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise missing_extra("figures", "matplotlib") from None
     every = [row for group in rows.values() for row in group]
-    figure = Figure(figsize=(8, 1 + 0.28 * len(every)), layout="constrained")
+    figure = new_figure(figsize=(8, 1 + 0.28 * len(every)), layout="constrained")
     axes = figure.subplots()
     colours = ["#b2182b" if row.flagged else "#2166ac" for row in every]
     axes.barh(range(len(every)), [row.bound / row.claim for row in every], color=colours)

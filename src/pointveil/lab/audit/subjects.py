@@ -67,21 +67,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class Release:
-    """Everything that an attacker may see.
+    """Everything that an attacker may see."""
 
-    Parameters
-    ----------
-    asked
-        The questions and their noisy answers, as in a published survey.
-    xy
-        The synthetic points in the order of the file, in the world's coordinates.
-    text
-        All the rest: columns, types, the statement, warnings, or the error instead of a release.
-    """
-
-    asked: tuple[Asked, ...]
-    xy: Floats
-    text: str
+    asked: tuple[Asked, ...]  # the questions and their noisy answers, as in a published survey
+    xy: Floats  # the synthetic points in the order of the file, in the world's coordinates
+    text: str  # all the rest: columns, types, the statement, warnings, or the error instead of a release
 
 
 @dataclass
@@ -126,29 +116,14 @@ def open_vault(records: Records, world: World, subject: Subject) -> Vault:
 
 @dataclass(frozen=True)
 class Subject:
-    """Something to audit.
+    """Something to audit."""
 
-    Parameters
-    ----------
-    name
-        As it stands in the table.
-    publish
-        Asks a vault and returns points and the text of everything else; may return no points.
-    claim
-        The epsilon that it claims.
-    points_per_unit
-        How many points one person may have; 1 means that single points are protected.
-    open
-        Opens the vault; the real one unless said.
-    quick
-        Whether it is so quick that pairs get many more runs: then what happens seldom, or far away, shows, too.
-    """
-
-    name: str
-    publish: Publisher
-    claim: Fraction = CLAIM
-    points_per_unit: int = 1
-    open: Opener = open_vault
+    name: str  # as it stands in the table
+    publish: Publisher  # asks a vault and returns points and the text of everything else; may return no points
+    claim: Fraction = CLAIM  # the epsilon that it claims
+    points_per_unit: int = 1  # how many points one person may have; 1 means that single points are protected
+    open: Opener = open_vault  # opens the vault; the real one by default
+    # whether it is so quick that pairs get many more runs: then what happens seldom, or far away, shows, too
     quick: bool = False
 
     def release(self, records: Records, world: World) -> Release:

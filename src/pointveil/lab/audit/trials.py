@@ -47,12 +47,9 @@ def pair_trials(subject: Subject, pair: Pair, runs: int) -> Trials:
 
 def pool(parts: list[Trials]) -> Trials:
     """Return the trials of several pairs as one, in any order, with all features that any of them has."""
-    names = tuple(dict.fromkeys(name for part in parts for name in part.names))
-    seen = [np.full((len(part), len(names)), np.nan) for part in parts]
-    for table, part in zip(seen, parts, strict=True):
-        table[:, [names.index(name) for name in part.names]] = part.seen
-    order = shuffled(np.arange(sum(len(part) for part in parts)))
-    return Trials(np.concatenate([part.present for part in parts])[order], np.concatenate(seen)[order], names)
+    table, names = gather([Columns(len(part), dict(zip(part.names, part.seen.T, strict=True))) for part in parts])
+    order = shuffled(np.arange(len(table)))
+    return Trials(np.concatenate([part.present for part in parts])[order], table[order], names)
 
 
 def steady_answers(answers: list[list[Floats]]) -> tuple[Floats, ...]:
@@ -89,7 +86,8 @@ def canary_trials(subject: Subject, city: City, releases: int, *, enough: int | 
     # Those whose coins taught the offsets come first: they must not be among those that test.
     taught = np.concatenate(lessons)
     order = np.concatenate([np.flatnonzero(taught), shuffled(np.flatnonzero(~taught))])
-    coins, group = (np.concatenate([part(each) for each in seen]) for part in (_coins, _group))
+    coins = np.concatenate([each.coins for each in seen])
+    group = np.concatenate([each.units.group for each in seen])
     return Trials(coins[order], table[order], names, group=group[order])
 
 
@@ -99,14 +97,6 @@ def one_release(subject: Subject, city: City, canaries: Units, others: Records, 
     release = subject.release(others.with_more(at_home(city, subject, coin)), city.world)
     hidden = one_in_each_cell(release, canaries)
     return Seen(release, canaries.chosen(hidden), known.with_units(canaries, coin & ~hidden), coin[hidden])
-
-
-def _coins(each: Seen) -> Bools:
-    return each.coins
-
-
-def _group(each: Seen) -> NDArray[np.int64]:
-    return each.units.group
 
 
 def at_home(city: City, subject: Subject, there: Bools) -> Records:
@@ -148,11 +138,9 @@ def throw(count: int) -> Bools:
 def gather(rows: list[Columns]) -> tuple[Floats, tuple[str, ...]]:
     """Put the features of all releases into one table, and name its columns; what some lack is unknown there."""
     names = tuple(dict.fromkeys(name for columns in rows for name in columns.columns))
-    if all(tuple(columns.columns) == names for columns in rows):
-        return np.concatenate([columns.table() for columns in rows]), names
-    unknown = [np.full(columns.rows, np.nan) for columns in rows]
+    blank = [np.full(columns.rows, np.nan) for columns in rows]
     pieces = [
-        np.column_stack([columns.columns.get(name, blank) for name in names])
-        for columns, blank in zip(rows, unknown, strict=True)
+        np.column_stack([columns.columns.get(name, unknown) for name in names])
+        for columns, unknown in zip(rows, blank, strict=True)
     ]
     return np.concatenate(pieces), names

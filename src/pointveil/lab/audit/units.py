@@ -19,21 +19,11 @@ AROUND = np.array([[x, y] for x in (-HAIR, HAIR) for y in (-HAIR, HAIR)])
 
 @dataclass(frozen=True)
 class Units:
-    """Units that are in the data, or not: the attacker must guess.
+    """Units that are in the data, or not: the attacker must guess."""
 
-    Parameters
-    ----------
-    xy
-        One row a unit, one column a place where it has points, in metres.
-    weight
-        How many points it has at each of them.
-    group
-        What kind of unit each is; an attacker may look at one kind alone.
-    """
-
-    xy: Floats
-    weight: int
-    group: Ints
+    xy: Floats  # one row a unit, one column a place where it has points, in metres
+    weight: int  # how many points it has at each of them
+    group: Ints  # what kind of unit each is; an attacker may look at one kind alone
 
     def __len__(self) -> int:
         return len(self.xy)
@@ -73,25 +63,22 @@ class Known:
         more = units.xy[there].reshape(-1, 2)
         return Known(np.concatenate([self.xy, more]), np.append(self.count, np.full(len(more), units.weight)))
 
+    def tally(self, cell: Ints, size: int) -> Ints:
+        """Return how many known points are in each cell, given the cell of every place."""
+        inside = (cell >= 0) & (cell < size)
+        return np.bincount(cell[inside], self.count[inside], minlength=size).astype(np.int64)
+
 
 @dataclass(frozen=True)
 class Located:
-    """The cells of one question: how many are known in each, and which ones each unit touches.
+    """The cells of one question: how many are known in each, and which ones each unit touches."""
 
-    Parameters
-    ----------
-    tally
-        Known points in each cell.
-    unit, cell, points
-        One entry for each cell that a unit has points in: the unit, the cell, and how many points.
-    near_unit, near_cell
-        One entry for each cell within a hair's breadth of a unit's points.
-    """
-
-    tally: Ints
+    tally: Ints  # known points in each cell
+    # one entry for each cell that a unit has points in: the unit, the cell, and how many points
     unit: Ints
     cell: Ints
     points: Ints
+    # one entry for each cell within a hair's breadth of a unit's points
     near_unit: Ints
     near_cell: Ints
 
@@ -102,12 +89,10 @@ class Located:
         around = (places[:, None, :] + AROUND).reshape(-1, 2)
         located = np.asarray(asked.about.locate(np.concatenate([known.xy, places, around])))
         base, mine, near = np.split(located, [len(known.xy), len(known.xy) + len(places)])
-        inside = (base >= 0) & (base < size)
-        tally = np.bincount(base[inside], known.count[inside], minlength=size).astype(np.int64)
         number = np.repeat(np.arange(len(units)), units.xy.shape[1])
         unit, cell, times = _distinct(number, mine, size)
         near_unit, near_cell, _ = _distinct(np.repeat(number, len(AROUND)), near, size)
-        return cls(tally, unit, cell, times * units.weight, near_unit, near_cell)
+        return cls(known.tally(base, size), unit, cell, times * units.weight, near_unit, near_cell)
 
 
 def _distinct(unit: Ints, cell: Ints, size: int) -> tuple[Ints, Ints, Ints]:

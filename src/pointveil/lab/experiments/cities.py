@@ -29,21 +29,11 @@ SAMPLE_SEED = 2021
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """A city that is ready for experiments.
+    """A city that is ready for experiments."""
 
-    Parameters
-    ----------
-    world
-        What is public.
-    points
-        Longitude and latitude, as a table that a vault can be opened on.
-    real
-        The points on land, in metres: what results are compared with. Not private.
-    """
-
-    world: World
-    points: pa.Table
-    real: NDArray[np.float64]
+    world: World  # what is public
+    points: pa.Table  # longitude and latitude, as a table that a vault can be opened on
+    real: NDArray[np.float64]  # the points on land, in metres: what results are compared with. Not private
 
     @cached_property
     def real_road_distance(self) -> float:

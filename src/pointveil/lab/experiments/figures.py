@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from io import BytesIO
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pointveil.errors import missing_extra
-from pointveil.lab.experiments.tables import PUBLISHED, Results, Summary
+from pointveil.demo.pictures import new_figure, write_picture
+from pointveil.lab.experiments.tables import PUBLISHED, Results
 
 COLOURS = {
     "ugrid": "#3b7dd8",
@@ -22,25 +21,23 @@ MARKERS = {"uni": "o", "wud": "^", "kde": "s"}
 INK, PALE = "#22303c", "#d9dee2"
 DOTS_PER_INCH = 130
 
-Line = tuple[str, list[float], list[Summary]]
-
 
 def draw_all(results: Results, folder: Path) -> list[Path]:
     """Draw every figure that there are results for, as `results-*.png`; return what was written."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, (draw, experiment) in FIGURES.items():
-        if results.cities(experiment):
+        if results.some(experiment, "city"):
             path = folder / f"results-{name}.png"
-            _write(draw(results, experiment), path)
+            write_picture(draw(results, experiment), path, dpi=DOTS_PER_INCH, quantize={"colors": 64})
             written.append(path)
     return written
 
 
 def main_figure(results: Results, experiment: str) -> Any:
     """Draw NCE on shifted grids of every method and city as bars: the private form beside the published one."""
-    cities = results.cities(experiment)
-    names = [name for name in results.methods(experiment) if not name.endswith(PUBLISHED)]
+    cities = results.some(experiment, "city")
+    names = [name for name in results.some(experiment, "method") if not name.endswith(PUBLISHED)]
     figure, axes = _panels(len(cities), height=0.26 * len(names) + 1.1)
     for ax, city in zip(axes, cities, strict=True):
         for at, name in enumerate(names):
@@ -58,17 +55,12 @@ def main_figure(results: Results, experiment: str) -> Any:
 
 def by_epsilon(results: Results, experiment: str) -> Any:
     """Draw NCE and processor time by epsilon."""
-    city, epsilons = results.cities(experiment)[0], sorted(results.some(experiment, 4))
+    city, epsilons = results.some(experiment, "city")[0], sorted(results.some(experiment, "epsilon"))
     figure, axes = _panels(2)
-    for ax, measure, title in zip(
-        axes, ("nce_shifted_100", "cpu_seconds"), ("NCE, 100 m, shifted", "CPU seconds"), strict=True
-    ):
-        lines = []
-        for name in results.methods(experiment):
-            points = [(e, results.find(experiment, city, name, measure, epsilon=e)) for e in epsilons]
-            lines.append(_line(name, points))
-        _lines(ax, lines, "ε", title, log=True)
-        ax.set_title(city, loc="left", color=INK, fontsize=10)
+    titles = {"nce_shifted_100": "NCE, 100 m, shifted", "cpu_seconds": "CPU seconds"}
+    for ax, (measure, title) in zip(axes, titles.items(), strict=True):
+        where = {epsilon: {"measure": measure, "epsilon": epsilon} for epsilon in epsilons}
+        _draw_lines(ax, results, (experiment, city), where, ("ε", title))
     return _with_legend(figure, axes)
 
 
@@ -76,34 +68,31 @@ def _by(pattern: str, across: str, up: str) -> Callable[[Results, str], Any]:
     """Return a figure with one panel a city, of the measures whose names hold a number."""
 
     def draw(results: Results, experiment: str) -> Any:
-        cities = results.cities(experiment)
-        named = {m: re.fullmatch(pattern, m) for m in results.some(experiment, 5)}
-        measures = sorted((float(found[1]), name) for name, found in named.items() if found)
+        cities = results.some(experiment, "city")
+        named = {m: re.fullmatch(pattern, m) for m in results.some(experiment, "measure")}
+        where = {float(found[1]): {"measure": name} for name, found in named.items() if found}
         figure, axes = _panels(len(cities))
         for ax, city in zip(axes, cities, strict=True):
-            lines = [
-                _line(name, [(at, results.find(experiment, city, name, measure)) for at, measure in measures])
-                for name in results.methods(experiment)
-            ]
-            _lines(ax, lines, across, up, log=True)
-            ax.set_title(city, loc="left", color=INK, fontsize=10)
+            _draw_lines(ax, results, (experiment, city), dict(sorted(where.items())), (across, up))
         return _with_legend(figure, axes)
 
     return draw
 
 
-def _line(name: str, points: Sequence[tuple[float, Summary | None]]) -> Line:
-    known = [(at, found) for at, found in points if found is not None]
-    return name, [at for at, _ in known], [found for _, found in known]
-
-
-def _lines(ax: Any, lines: list[Line], across: str, up: str, *, log: bool) -> None:
-    for name, at, found in lines:
+def _draw_lines(
+    ax: Any, results: Results, place: tuple[str, str], where: Mapping[float, Mapping[str, Any]], labels: tuple[str, str]
+) -> None:
+    """Draw a line for each method; `where` says what to look up for each number on the horizontal axis."""
+    ticks: set[float] = set()
+    for name in results.some(place[0], "method"):
+        asked = {at: results.find(*place, name, **options) for at, options in where.items()}
+        known = {at: found for at, found in asked.items() if found is not None}
+        ticks |= set(known)
         published = name.endswith(PUBLISHED)
         ax.errorbar(
-            at,
-            [summary.mean for summary in found],
-            [summary.spread for summary in found],
+            list(known),
+            [summary.mean for summary in known.values()],
+            [summary.spread for summary in known.values()],
             label=name.replace(PUBLISHED, " (as published)"),
             color=_colour(name),
             marker=MARKERS.get(name.removesuffix(PUBLISHED).rpartition("-")[2], "D"),
@@ -112,13 +101,12 @@ def _lines(ax: Any, lines: list[Line], across: str, up: str, *, log: bool) -> No
             markersize=3.5,
             linewidth=1.2,
         )
-    if log:
-        ax.set_xscale("log")
-        ticks = sorted({value for _, at, _ in lines for value in at})
-        ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        ax.minorticks_off()
-    ax.set_xlabel(across, fontsize=8)
-    ax.set_ylabel(up, fontsize=8)
+    ax.set_xscale("log")
+    ax.set_xticks(sorted(ticks), [f"{tick:g}" for tick in sorted(ticks)])
+    ax.minorticks_off()
+    ax.set_title(place[1], loc="left", color=INK, fontsize=10)
+    ax.set_xlabel(labels[0], fontsize=8)
+    ax.set_ylabel(labels[1], fontsize=8)
     ax.set_ylim(bottom=0)
 
 
@@ -127,11 +115,7 @@ def _colour(name: str) -> str:
 
 
 def _panels(count: int, *, height: float = 3.2) -> tuple[Any, list[Any]]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise missing_extra("figures", "matplotlib") from error
-    figure = Figure(figsize=(3.2 * count + 0.6, height), layout="constrained")
+    figure = new_figure(figsize=(3.2 * count + 0.6, height), layout="constrained")
     axes = [figure.add_subplot(1, count, number + 1) for number in range(count)]
     for ax in axes:
         ax.grid(color=PALE, linewidth=0.5)
@@ -147,16 +131,6 @@ def _with_legend(figure: Any, axes: list[Any]) -> Any:
     figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=7, frameon=False)
     figure.set_figheight(figure.get_figheight() + 0.18 * -(-len(labels) // columns))
     return figure
-
-
-def _write(figure: Any, path: Path) -> None:
-    """Write a PNG of few colours, without the time it was made."""
-    from PIL import Image
-
-    picture = BytesIO()
-    figure.savefig(picture, dpi=DOTS_PER_INCH, facecolor="white", format="png")
-    with Image.open(picture) as image:
-        image.convert("RGB").quantize(64).save(path, format="PNG", optimize=True)
 
 
 FIGURES: dict[str, tuple[Callable[[Results, str], Any], str]] = {

@@ -15,6 +15,7 @@ from pointveil.errors import InputError
 from pointveil.evaluation import MEASURES
 from pointveil.lab.as_published import AS_PUBLISHED
 from pointveil.methods import METHODS
+from pointveil.plugins import load_plugins
 
 ASKED = re.compile(r"(\w+)(?:\((\w+)=([\w.]+)\))?")
 
@@ -26,23 +27,13 @@ class Part(BaseModel):
 
 
 class City(Part):
-    """Where the data of a city lies, and which part of it is meant.
+    """Where the data of a city lies, and which part of it is meant."""
 
-    Parameters
-    ----------
-    folder
-        The folder within the data folder; none for the built-in city.
-    bounds
-        West, south, east and north of the world; not needed if the folder has a world.gpkg.
-    points
-        The file of points.
-    sample
-        How many points to take at random, the same every time; all if not given.
-    """
-
-    folder: str | None = None
+    folder: str | None = None  # the folder within the data folder; none for the built-in city
+    # west, south, east and north of the world; not needed if the folder has a world.gpkg
     bounds: tuple[float, float, float, float] | None = None
-    points: str = "points.parquet"
+    points: str = "points.parquet"  # the file of points
+    # how many points to take at random, the same every time; all if not given
     sample: int | None = Field(default=None, gt=0)
 
 
@@ -56,24 +47,12 @@ CITIES = {
 
 
 class Variant(Part):
-    """A method with other parameters or another split of epsilon.
+    """A method with other parameters or another split of epsilon."""
 
-    Parameters
-    ----------
-    method
-        A row of `METHODS`.
-    label
-        What to call it in tables.
-    split
-        Parts of epsilon by purpose.
-    parameters
-        Fields of its partitioner or its placement.
-    """
-
-    method: str
-    label: str
-    split: dict[str, str] = {}
-    parameters: dict[str, int | float] = {}
+    method: str  # A row of `METHODS`
+    label: str  # what to call it in tables
+    split: dict[str, str] = {}  # parts of epsilon by purpose
+    parameters: dict[str, int | float] = {}  # fields of its partitioner or its placement
 
     @field_validator("method")
     @classmethod
@@ -84,40 +63,20 @@ class Variant(Part):
 
 
 class Plan(Part):
-    """An experiment: every city with every method, epsilon and seed, measured in several ways.
+    """An experiment: every city with every method, epsilon and seed, measured in several ways."""
 
-    Parameters
-    ----------
-    name, title
-        What to call it in files, and for people.
-    cities
-        Names out of `CITIES` or of `city`.
-    methods
-        Rows of `METHODS` or of `AS_PUBLISHED`; with stars, all that fit ("*-kde", "road*").
-    variants
-        Methods with other parameters, beside those.
-    epsilons
-        Such as "1" or "0.5".
-    seeds
-        How many; they are 0, 1, 2, …
-    measures
-        Rows of `MEASURES`, with an option if need be: "most_influential(choose=5)".
-    input
-        The points as they are, or moved onto the nearest road.
-    city
-        More cities.
-    """
-
+    # what to call it in files, and for people
     name: str = Field(pattern=r"^[a-z0-9-]+$")
     title: str
-    cities: tuple[str, ...] = Field(min_length=1)
-    methods: tuple[str, ...] = ()
-    variants: tuple[Variant, ...] = ()
-    epsilons: tuple[str, ...] = ("1",)
-    seeds: int = Field(default=5, gt=0)
+    cities: tuple[str, ...] = Field(min_length=1)  # names out of `CITIES` or of `city`
+    methods: tuple[str, ...] = ()  # rows of `METHODS` or of `AS_PUBLISHED`; with stars, all that fit ("*-kde", "road*")
+    variants: tuple[Variant, ...] = ()  # methods with other parameters, beside those
+    epsilons: tuple[str, ...] = ("1",)  # such as "1" or "0.5"
+    seeds: int = Field(default=5, gt=0)  # how many; they are 0, 1, 2, …
+    # rows of `MEASURES`, with an option if need be: "most_influential(choose=5)"
     measures: tuple[str, ...] = Field(min_length=1)
-    input: Literal["as is", "on roads"] = "as is"
-    city: dict[str, City] = {}
+    input: Literal["as is", "on roads"] = "as is"  # the points as they are, or moved onto the nearest road
+    city: dict[str, City] = {}  # more cities
 
     @field_validator("epsilons")
     @classmethod
@@ -173,6 +132,8 @@ class Plan(Part):
 def parse_measure(text: str) -> tuple[str, dict[str, float]]:
     """Return the row of `MEASURES` and the options in a text such as "most_influential(choose=5)"."""
     found = ASKED.fullmatch(text)
+    if found is not None and found[1] not in MEASURES:
+        load_plugins()
     if found is None or found[1] not in MEASURES:
         raise ValueError(f"there is no measure '{text}'; there are {', '.join(MEASURES)}")
     name, option, value = found.groups()

@@ -7,9 +7,8 @@ import hashlib
 import json
 import multiprocessing
 import os
-import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from pointveil.errors import InputError
 from pointveil.evaluation import MEASURES, UnmeasuredError
 from pointveil.evaluation.edge_distance import road_distances
+from pointveil.files.whole import write_whole
 from pointveil.lab.as_published import AS_PUBLISHED, rehearse
 from pointveil.lab.experiments.cities import Loaded, check_city, load_city
 from pointveil.lab.experiments.plan import City, Plan, parse_measure
@@ -35,32 +35,21 @@ BANNER = "results of rehearsals on real points: not private, for the owner's eye
 
 @dataclass(frozen=True)
 class Run:
-    """One synthetic dataset, and what to measure on it.
+    """One synthetic dataset, and what to measure on it."""
 
-    Parameters
-    ----------
-    city, where
-        The city's name, and where it is.
-    input
-        "as is" or "on roads".
-    method, label, split, parameters
-        The method by name, and how it differs from its row; as pairs, so that runs can be compared.
-    epsilon, seed
-        What is spent, and which noise.
-    measures
-        Names, with options; not part of the run's own name.
-    """
-
+    # the city's name, and where it is
     city: str
     where: City
-    input: str
+    input: str  # "as is" or "on roads"
+    # the method by name, and how it differs from its row; as pairs, so that runs can be compared
     method: str
     label: str
     split: tuple[tuple[str, str], ...]
     parameters: tuple[tuple[str, float], ...]
+    # what is spent, and which noise
     epsilon: str
     seed: int
-    measures: frozenset[str]
+    measures: frozenset[str]  # names, with options; not part of the run's own name
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -72,7 +61,7 @@ class Run:
             "input": self.input,
             "method": self.method,
             "label": self.label,
-            "row": None if made is None else {"parameters": made.parameters, "split": _texts(made)},
+            "row": None if made is None else {"parameters": made.parameters, "split": made.split_texts()},
             "split": dict(self.split),
             "parameters": dict(self.parameters),
             "epsilon": self.epsilon,
@@ -89,26 +78,19 @@ class Run:
 
 def runs_of(plan: Plan) -> list[Run]:
     """Return every run of a plan, city by city."""
-    kinds: list[tuple[str, str, dict[str, str], dict[str, float]]] = [(name, "", {}, {}) for name in plan.all_methods()]
-    kinds += [(one.method, one.label, one.split, dict(one.parameters)) for one in plan.variants]
+    kinds: list[tuple[str, str, Any, Any]] = [(name, "", (), ()) for name in plan.all_methods()]
+    kinds += [(one.method, one.label, _pairs(one.split), _pairs(one.parameters)) for one in plan.variants]
     return [
-        Run(
-            city,
-            where,
-            plan.input,
-            method,
-            label,
-            tuple(sorted(split.items())),
-            tuple(sorted(parameters.items())),
-            epsilon,
-            seed,
-            frozenset(plan.measures),
-        )
+        Run(city, where, plan.input, *kind, epsilon, seed, frozenset(plan.measures))
         for city, where in plan.all_cities().items()
-        for method, label, split, parameters in kinds
+        for kind in kinds
         for epsilon in plan.epsilons
         for seed in range(plan.seeds)
     ]
+
+
+def _pairs(values: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple(sorted(values.items()))
 
 
 def join_runs(runs: Iterable[Run]) -> list[Run]:
@@ -135,12 +117,11 @@ class Shelf:
     def put(self, run: Run, result: dict[str, Any]) -> None:
         """Write a result so that it is there whole or not at all."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(prefix=".new-", dir=self.folder)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            json.dump(result, file, indent=1, sort_keys=True)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(self._path(run))
+
+        def write(new: Path) -> None:
+            new.write_text(json.dumps(result, indent=1, sort_keys=True), encoding="utf-8")
+
+        write_whole(self._path(run), write)
 
     def missing(self, run: Run) -> frozenset[str]:
         """Return what has not been measured yet."""
@@ -286,7 +267,3 @@ def _medd(xy: NDArray[np.float64], loaded: Loaded) -> float:
 
 QUICKER = {"medd": _medd}
 """Measures of which half is the same for all runs; a test holds them to `MEASURES`."""
-
-
-def _texts(method: Method) -> dict[str, str]:
-    return {purpose: str(part) for purpose, part in method.shares().items()}
