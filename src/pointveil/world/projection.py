@@ -199,6 +199,11 @@ def crs_name(crs: CRS) -> str:
     return ":".join(authority) if authority else str(crs.to_wkt())
 
 
+def short_name(crs: str) -> str:
+    """Return what to call a CRS in a line of text: its code, or the name of one that has only WKT."""
+    return crs if len(crs) <= 20 else str(CRS(crs).name)
+
+
 def _unit(crs: CRS) -> float:
     return float(crs.axis_info[0].unit_conversion_factor)
 
