@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
@@ -35,6 +35,12 @@ class Method:
         As in the table of methods.
     when
         When to use it, in a sentence.
+
+    Examples
+    --------
+    >>> method = pv.Method(pv.UniformGrid(granularity=5), pv.Uniform(), {"count": 1})
+    >>> {purpose: str(part) for purpose, part in method.shares().items()}
+    {'total': '1/100', 'count': '99/100'}
     """
 
     partitioner: Partitioner
@@ -42,6 +48,10 @@ class Method:
     split: Mapping[str, Any]
     name: str = "custom"
     when: str = ""
+
+    def __repr__(self) -> str:
+        split = ", ".join(f"{purpose} {part}" for purpose, part in self.split.items())
+        return f"<Method {self.name}: {type(self.partitioner).__name__}, {type(self.placement).__name__}; {split}>"
 
     @property
     def purposes(self) -> tuple[str, ...]:
@@ -125,14 +135,37 @@ def _restore(table: Mapping[str, Any], description: Mapping[str, Any]) -> Any:
     return table[kind](**values)
 
 
-def _table(*rows: Method) -> Mapping[str, Method]:
-    return MappingProxyType({row.name: row for row in rows})
+class MethodTable(Mapping[str, Method]):
+    """All methods by name; read-only.
+
+    Examples
+    --------
+    >>> list(pv.METHODS)[:3]
+    ['veil', 'ugrid-uni', 'ugrid-wud']
+    >>> print(pv.METHODS["veil"].when)
+    The default, with or without roads: more accurate than all others here.
+    """
+
+    def __init__(self, *methods: Method) -> None:
+        self._rows = {method.name: method for method in methods}
+
+    def __getitem__(self, name: str) -> Method:
+        return self._rows[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:<10} {method.when}" for name, method in self.items())
 
 
 PARTITIONERS = {kind.__name__: kind for kind in (UniformGrid, AdaptiveGrid, Clusters, RoadSegments, Veil)}
 PLACEMENTS = {kind.__name__: kind for kind in (Uniform, WeightedUniform, KernelDensity, AlongRoads, Density)}
 
-METHODS = _table(
+METHODS = MethodTable(
     Method(
         Veil(),
         Density(),

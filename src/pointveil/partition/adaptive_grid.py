@@ -29,6 +29,11 @@ class AdaptiveGrid:
         How many points a coarse cell's side is sized for, for each unit of noise (10 in the paper).
     fine_granularity
         How many points a fine cell should have for each unit of noise (5 in the paper).
+
+    Examples
+    --------
+    >>> pv.Method(pv.AdaptiveGrid(), pv.Uniform(), {"shape": "1/3", "count": "2/3"})
+    <Method custom: AdaptiveGrid, Uniform; shape 1/3, count 2/3>
     """
 
     granularity: float = 10.0

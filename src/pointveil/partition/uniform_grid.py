@@ -17,6 +17,11 @@ class UniformGrid:
     ----------
     granularity
         How many points a cell should have for each unit of noise (10 in the paper).
+
+    Examples
+    --------
+    >>> pv.Method(pv.UniformGrid(granularity=20), pv.Uniform(), {"count": 1})
+    <Method custom: UniformGrid, Uniform; count 1>
     """
 
     granularity: float = 10.0

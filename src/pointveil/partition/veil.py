@@ -101,6 +101,11 @@ class Veil:
         How much more a smaller leaf should have: as its side to the power of minus this.
     blur
         How far densities are smoothed across leaves, in cells.
+
+    Examples
+    --------
+    >>> pv.Method(pv.Veil(blur=2), pv.Density(), pv.METHODS["veil"].split).purposes
+    ('total', 'district', 'shape', 'offset', 'count')
     """
 
     block_points: float = 30.0

@@ -15,7 +15,13 @@ from pointveil.world import World
 
 @dataclass(frozen=True)
 class Uniform:
-    """Points anywhere on the land of their region, all places alike."""
+    """Points anywhere on the land of their region, all places alike.
+
+    Examples
+    --------
+    >>> pv.Method(pv.UniformGrid(), pv.Uniform(), {"count": 1}).purposes
+    ('total', 'count')
+    """
 
     spends: ClassVar[tuple[str, ...]] = ()
     fills: ClassVar[str] = "regions"
