@@ -6,13 +6,13 @@ The examples assume `import pointveil as pv` and the folder that `pointveil demo
 
 import sys
 from functools import cache
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from pointveil.version import __version__ as __version__
 
 # These imports are the only list of public names: type checkers follow them, and `_homes` reads them.
-# `evaluate`, `release` and `PointveilError` have their places in the first block.
+# `evaluate`, `release` and `PointveilError` have their places in the first block. A module must not be called like a
+# public name: importing it would hide the name.
 if TYPE_CHECKING:  # the names to begin with
     from pointveil.errors import BudgetError as BudgetError
     from pointveil.errors import InputError as InputError
@@ -79,13 +79,3 @@ if not TYPE_CHECKING:  # so that a type checker refuses a name that does not exi
 
 def __dir__() -> list[str]:
     return list(_homes())
-
-
-class _Package(ModuleType):
-    def __setattr__(self, name: str, value: object) -> None:
-        # Importing a module sets it as an attribute of its package; it must not hide a public name, as `release`.
-        if not (isinstance(value, ModuleType) and name in _homes()):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
@@ -135,37 +135,14 @@ def _restore(table: Mapping[str, Any], description: Mapping[str, Any]) -> Any:
     return table[kind](**values)
 
 
-class MethodTable(Mapping[str, Method]):
-    """All methods by name; read-only.
-
-    Examples
-    --------
-    >>> list(pv.METHODS)[:3]
-    ['veil', 'ugrid-uni', 'ugrid-wud']
-    >>> print(pv.METHODS["veil"].when)
-    The default, with or without roads: more accurate than all others here.
-    """
-
-    def __init__(self, *methods: Method) -> None:
-        self._rows = {method.name: method for method in methods}
-
-    def __getitem__(self, name: str) -> Method:
-        return self._rows[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __repr__(self) -> str:
-        return "\n".join(f"{name:<10} {method.when}" for name, method in self.items())
+def _table(*rows: Method) -> Mapping[str, Method]:
+    return MappingProxyType({row.name: row for row in rows})
 
 
 PARTITIONERS = {kind.__name__: kind for kind in (UniformGrid, AdaptiveGrid, Clusters, RoadSegments, Veil)}
 PLACEMENTS = {kind.__name__: kind for kind in (Uniform, WeightedUniform, KernelDensity, AlongRoads, Density)}
 
-METHODS = MethodTable(
+METHODS = _table(
     Method(
         Veil(),
         Density(),
