@@ -220,6 +220,14 @@ def test_a_card_is_small_and_says_what_is_promised(survey: pv.Survey, points: pv
     assert "http" not in rehearsed
 
 
+def test_a_card_shows_names_as_text(survey: pv.Survey) -> None:
+    points = pv.draw(survey, count=2, seed=1)
+    guarantee = points.statement.guarantee.model_copy(update={"unit": "all points of one <script>"})
+    odd = points.statement.model_copy(update={"guarantee": guarantee})
+
+    assert "&lt;script&gt;" in dataclasses.replace(points, statement=odd)._repr_html_()
+
+
 def test_on_a_card_north_is_up_and_empty_is_fine(survey: pv.Survey) -> None:
     points = pv.draw(survey, count=2, seed=1)
     corners = np.array([[10.0, 50.0], [10.02, 50.012]])  # south-west, north-east

@@ -130,14 +130,8 @@ class Statement(Part):
     Examples
     --------
     >>> vault = pv.Vault.open("people.parquet", pv.World.read("helsinki.gpkg"), epsilon=1)
-    >>> statement = pv.survey(vault, "ugrid-uni").statement
-    >>> statement
+    >>> pv.survey(vault, "ugrid-uni").statement
     <Statement: epsilon 1, protects one point; ugrid-uni, 2 questions>
-    >>> print(statement)
-    Whether one point is in the data or not changes the odds of anything that can be concluded from this release by ...
-             1/100  total (count)
-            99/100  count (count)
-                 1  in all
     """
 
     schema_name: str = Field(default=SCHEMA, alias="schema")
