@@ -121,7 +121,7 @@ def test_public_names_are_there_and_no_others() -> None:
     for name in pv.__all__:
         assert getattr(pv, name) is not None
     with pytest.raises(AttributeError):
-        _ = pv.secret
+        _ = pv.secret  # type: ignore[attr-defined]
 
 
 def test_the_frames_have_the_inputs_columns(surveyed: Survey) -> None:

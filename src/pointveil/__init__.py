@@ -1,11 +1,35 @@
-"""Synthetic location data with a pure differential-privacy guarantee."""
+"""Synthetic location data with a pure differential-privacy guarantee.
 
+Begin with `World.make`, `Vault.open`, `survey`, `draw` and `SyntheticPoints.write`; `help` has examples of each.
+The examples assume `import pointveil as pv` and the folder that `pointveil demo` makes.
+"""
+
+import sys
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pointveil.version import __version__ as __version__
 
-if TYPE_CHECKING:
+# These imports are the only list of public names: type checkers follow them, and `_homes` reads them.
+# `evaluate`, `release` and `PointveilError` have their places in the first block. A module must not be called like a
+# public name: importing it would hide the name.
+if TYPE_CHECKING:  # the names to begin with
+    from pointveil.errors import BudgetError as BudgetError
+    from pointveil.errors import InputError as InputError
+    from pointveil.errors import MissingExtraError as MissingExtraError
+    from pointveil.errors import VerificationError as VerificationError
     from pointveil.ledger import Ledger as Ledger
+    from pointveil.reading import read as read
+    from pointveil.statement import Statement as Statement
+    from pointveil.surveys import Survey as Survey
+    from pointveil.synthesis import draw as draw
+    from pointveil.synthesis import survey as survey
+    from pointveil.synthetic import SyntheticPoints as SyntheticPoints
+    from pointveil.vault import Vault as Vault
+    from pointveil.verification import verify as verify
+    from pointveil.world import World as World
+
+if TYPE_CHECKING:  # methods, and the parts to build one from
     from pointveil.methods import METHODS as METHODS
     from pointveil.methods import Method as Method
     from pointveil.methods import register_method as register_method
@@ -13,56 +37,46 @@ if TYPE_CHECKING:
     from pointveil.partition import Clusters as Clusters
     from pointveil.partition import RoadSegments as RoadSegments
     from pointveil.partition import UniformGrid as UniformGrid
+    from pointveil.partition import Veil as Veil
     from pointveil.placement import AlongRoads as AlongRoads
+    from pointveil.placement import Density as Density
     from pointveil.placement import KernelDensity as KernelDensity
     from pointveil.placement import Uniform as Uniform
     from pointveil.placement import WeightedUniform as WeightedUniform
-    from pointveil.statement import Statement as Statement
-    from pointveil.surveys import Survey as Survey
-    from pointveil.synthesis import draw as draw
-    from pointveil.synthesis import survey as survey
     from pointveil.synthesis import synthesize as synthesize
-    from pointveil.synthetic import SyntheticPoints as SyntheticPoints
-    from pointveil.vault import Vault as Vault
-    from pointveil.verification import verify as verify
-    from pointveil.world import World as World
-
-_HOMES = {
-    "World": "world",
-    "METHODS": "methods",
-    "Method": "methods",
-    "register_method": "methods",
-    "AdaptiveGrid": "partition",
-    "Clusters": "partition",
-    "RoadSegments": "partition",
-    "UniformGrid": "partition",
-    "Veil": "partition",
-    "Density": "placement",
-    "KernelDensity": "placement",
-    "Uniform": "placement",
-    "WeightedUniform": "placement",
-    "AlongRoads": "placement",
-    "Survey": "surveys",
-    "draw": "synthesis",
-    "survey": "synthesis",
-    "synthesize": "synthesis",
-    "SyntheticPoints": "synthetic",
-    "Ledger": "ledger",
-    "Statement": "statement",
-    "Vault": "vault",
-    "verify": "verification",
-}
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604 - names of strings
 
 
-def __getattr__(name: str) -> Any:
-    """Import a public name when it is first asked for: importing the package itself does no work."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'pointveil' has no attribute '{name}'")
-    from importlib import import_module
+__all__: list[str]
 
-    return getattr(import_module(f"pointveil.{_HOMES[name]}"), name)
+
+@cache
+def _homes() -> dict[str, str]:
+    """Return the module of each public name, as the imports above have it."""
+    import ast
+    import inspect
+
+    imports = ast.walk(ast.parse(inspect.getsource(sys.modules[__name__])))
+    return {
+        alias.name: node.module
+        for node in imports
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("pointveil.")
+        for alias in node.names
+    }
+
+
+if not TYPE_CHECKING:  # so that a type checker refuses a name that does not exist
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name when it is first asked for: importing the package itself does no work."""
+        if name == "__all__":
+            return list(_homes())
+        if name.startswith("_") or name not in _homes():
+            raise AttributeError(f"module 'pointveil' has no attribute '{name}'")
+        from importlib import import_module
+
+        value = globals()[name] = getattr(import_module(_homes()[name]), name)
+        return value
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return list(_homes())

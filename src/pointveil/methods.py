@@ -57,6 +57,12 @@ class Method:
         As in the table of methods.
     when
         When to use it, in a sentence.
+
+    Examples
+    --------
+    >>> method = pv.Method(pv.UniformGrid(granularity=5), pv.Uniform(), {"count": 1})
+    >>> {purpose: str(part) for purpose, part in method.shares().items()}
+    {'total': '1/100', 'count': '99/100'}
     """
 
     partitioner: Partitioner
@@ -64,6 +70,10 @@ class Method:
     split: Mapping[str, Any]
     name: str = CUSTOM
     when: str = ""
+
+    def __repr__(self) -> str:
+        split = ", ".join(f"{purpose} {part}" for purpose, part in self.split.items())
+        return f"<Method {self.name}: {type(self.partitioner).__name__}, {type(self.placement).__name__}; {split}>"
 
     @property
     def purposes(self) -> tuple[str, ...]:

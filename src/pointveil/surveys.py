@@ -35,7 +35,25 @@ class Survey:
     """The noisy answers, with the public world and the method that asked.
 
     It holds nothing private: its budget is spent. Everything that is drawn from it is worked out anew from these
-    answers alone, which is why drawing costs nothing.
+    answers alone, which is why drawing costs nothing. `survey` makes one.
+
+    Parameters
+    ----------
+    world, method
+        The public world that was asked about, and the method that asked.
+    answers
+        The noisy counts and points, in the order of the questions.
+    statement
+        What is promised, and what it cost.
+    layout
+        The form of the input file: format, column names, CRS.
+
+    Examples
+    --------
+    >>> vault = pv.Vault.open("people.parquet", pv.World.read("helsinki.gpkg"), epsilon=1)
+    >>> pv.survey(vault, "ugrid-uni").write("people.survey")
+    >>> pv.Survey.read("people.survey")
+    <Survey: ugrid-uni, epsilon 1, protects one point, 2 answers>
     """
 
     world: World
@@ -43,6 +61,9 @@ class Survey:
     answers: tuple[Answer, ...]
     statement: Statement
     layout: Layout
+
+    def __repr__(self) -> str:
+        return f"<Survey: {self.method.name}, {self.statement.in_short}, {len(self.answers)} answers>"
 
     @cached_property
     def prepared(self) -> tuple[Divided, Any]:

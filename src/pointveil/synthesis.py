@@ -25,7 +25,20 @@ LAST_STEPS = ("coordinates snapped to the public lattice", "order shuffled")
 def survey(vault: Vault, method: str | Method = DEFAULT_METHOD) -> Survey:
     """Ask the vault everything that the method needs, and spend all that is left in it.
 
-    What comes back holds no real point: it may be saved, mailed, and drawn from for ever.
+    What comes back holds no real point: it may be saved, mailed, and drawn from any number of times.
+
+    Parameters
+    ----------
+    vault
+        The real points, with the epsilon that may be spent on them.
+    method
+        A name from `METHODS`, or a `Method` of your own.
+
+    Examples
+    --------
+    >>> vault = pv.Vault.open("people.parquet", pv.World.read("helsinki.gpkg"), epsilon=1)
+    >>> pv.survey(vault, "agrid-uni")
+    <Survey: agrid-uni, epsilon 1, protects one point, 3 answers>
     """
     chosen = find_method(method)
     check_world(chosen, vault.world)
@@ -49,9 +62,16 @@ def draw(survey: Survey, *, count: int | None = None, seed: int | None = None) -
     survey
         What is known, from the vault or from a file.
     count
-        How many points; by default as many as there seem to be real ones.
+        Number of points to draw; by default the noisy total.
     seed
         Any whole number. Without it, every drawing is another.
+
+    Examples
+    --------
+    >>> vault = pv.Vault.open("people.parquet", pv.World.read("helsinki.gpkg"), epsilon=1)
+    >>> answers = pv.survey(vault)
+    >>> len(pv.draw(answers, count=500, seed=1))
+    500
     """
     check_drawing(count, seed)
     counted, asked = survey.prepared
@@ -64,7 +84,21 @@ def draw(survey: Survey, *, count: int | None = None, seed: int | None = None) -
 def synthesize(
     vault: Vault, method: str | Method = DEFAULT_METHOD, *, count: int | None = None, seed: int | None = None
 ) -> SyntheticPoints:
-    """Survey the vault and draw once."""
+    """Survey the vault and draw once.
+
+    Parameters
+    ----------
+    vault, method
+        As for `survey`.
+    count, seed
+        As for `draw`; the noise is never seeded.
+
+    Examples
+    --------
+    >>> vault = pv.Vault.open("people.parquet", pv.World.read("helsinki.gpkg"), epsilon=1)
+    >>> pv.synthesize(vault, "road", count=100)
+    <SyntheticPoints: 100 points in EPSG:4326, epsilon 1, protects one point>
+    """
     check_drawing(count, seed)
     return draw(survey(vault, method), count=count, seed=seed)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,18 @@ import numpy as np
 import pyproj
 from numpy.typing import NDArray
 
+from pointveil import showing
 from pointveil.errors import missing_extra
 from pointveil.files.whole import write_whole
 from pointveil.formats import Layout, format_of, output_layout, write_points
 from pointveil.statement import Output, OutputFile, SigningKey, Statement
+from pointveil.world import World
+from pointveil.world.projection import short_name
 
 if TYPE_CHECKING:
     import geopandas
     import pandas as pd
+    import polars as pl
 
 CHUNK = 2**20
 
@@ -28,14 +33,27 @@ CHUNK = 2**20
 class SyntheticPoints:
     """Points that were drawn: public, and free to use.
 
+    polars, DuckDB, pyarrow and pandas read them by `__arrow_c_stream__`, geopandas by `__geo_interface__`.
+
     Parameters
     ----------
     coordinates
-        x and y (longitude and latitude) in the CRS of the layout, each on the public lattice.
+        (n, 2) x and y (longitude and latitude) in the units of the layout's CRS, each on the public lattice.
     layout
         The form of the file they stand for: format, column names, CRS.
     statement
         What is promised, and what it cost.
+
+    Examples
+    --------
+    >>> vault = pv.Vault.open("people.parquet", pv.World.read("helsinki.gpkg"), epsilon=1)
+    >>> points = pv.synthesize(vault, count=100, seed=1)
+    >>> points
+    <SyntheticPoints: 100 points in EPSG:4326, epsilon 1, protects one point>
+    >>> points.to_arrow().column_names
+    ['lon', 'lat']
+    >>> points.write("synthetic.geojson").output.rows
+    100
     """
 
     coordinates: NDArray[np.float64]
@@ -46,9 +64,10 @@ class SyntheticPoints:
         return len(self.coordinates)
 
     def __repr__(self) -> str:
-        stamp = f", {self.statement.rehearsal}" if self.statement.rehearsal else ""
-        epsilon = self.statement.guarantee.epsilon
-        return f"<SyntheticPoints: {len(self):,} points in {self.crs}, epsilon {epsilon}{stamp}>"
+        return f"<SyntheticPoints: {len(self):,} points in {short_name(self.crs)}, {self.statement.in_short}>"
+
+    def _repr_html_(self) -> str:
+        return showing.card(self.coordinates, self.crs, self.statement)
 
     @property
     def crs(self) -> str:
@@ -75,24 +94,54 @@ class SyntheticPoints:
         """Return the points as an Arrow table with two columns, named and ordered as in the input."""
         import pyarrow as pa
 
-        columns = dict(zip(self.layout.names, self.layout.in_file_order(self.coordinates), strict=True))
-        return pa.table(columns).replace_schema_metadata({"pointveil.statement": self.statement.to_json()})
+        return pa.table(self._columns()).replace_schema_metadata({"pointveil.statement": self.statement.to_json()})
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    @property
+    def __geo_interface__(self) -> dict[str, Any]:
+        """The points as a GeoJSON-like FeatureCollection, in their own CRS."""
+        return {
+            "type": "FeatureCollection",
+            "features": [
+                {"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": place}}
+                for place in self.coordinates.tolist()
+            ],
+        }
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the points as a pandas frame with two columns, named and ordered as in the input."""
-        try:
-            import pandas as pd
-        except ImportError:
-            raise missing_extra("frames", "pandas") from None
-        return pd.DataFrame(dict(zip(self.layout.names, self.layout.in_file_order(self.coordinates), strict=True)))
+        return _import("pandas").DataFrame(self._columns())
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the points as a polars frame with two columns, named and ordered as in the input."""
+        return _import("polars").DataFrame(self._columns())
 
     def to_geopandas(self) -> geopandas.GeoDataFrame:
-        """Return the points as a geopandas frame."""
-        try:
-            import geopandas as gpd
-        except ImportError:
-            raise missing_extra("frames", "geopandas") from None
+        """Return the points as a geopandas frame, in their CRS."""
+        gpd = _import("geopandas")
         return gpd.GeoDataFrame(geometry=gpd.points_from_xy(*self.coordinates.T), crs=self.crs)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the points with matplotlib, onto `ax` or onto new axes, and return the axes."""
+        return showing.plot(self.coordinates, self.crs, ax=ax)
+
+    def explore(self, world: World | None = None) -> Any:
+        """Return a map to move about in: folium's if it is installed, else the release's page, which works offline.
+
+        Both show themselves in a notebook. The page is `explore().html`, to be saved as a file; folium fetches its
+        background map from the internet.
+
+        Parameters
+        ----------
+        world
+            The world of the release, for its streets and water on the page; without it the page shows points only.
+        """
+        return showing.explore(self, self.statement, world)
+
+    def _columns(self) -> dict[str, NDArray[np.float64]]:
+        return dict(zip(self.layout.names, self.layout.in_file_order(self.coordinates), strict=True))
 
     def _chunks(self) -> Iterator[NDArray[np.float64]]:
         for start in range(0, len(self), CHUNK):
@@ -103,6 +152,13 @@ class SyntheticPoints:
         digest = points_digest([self.coordinates], form.crs)
         x, y = (form.x, form.y) if form.geometry is None else (None, None)
         return Output(rows=len(self), columns=columns, x=x, y=y, crs=form.crs, points_sha256=digest)
+
+
+def _import(package: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError:
+        raise missing_extra("frames", package) from None
 
 
 def check_format(path: Path) -> None:

@@ -43,6 +43,13 @@ def verify(path: str | Path, *, public_key: str | None = None, ledger: str | Pat
         anyone can make a statement with a signature of their own, or with none.
     ledger
         The owner's ledger: it must be whole, and have the charge for this release.
+
+    Examples
+    --------
+    >>> vault = pv.Vault.open("people.parquet", pv.World.read("helsinki.gpkg"), epsilon=1)
+    >>> statement = pv.synthesize(vault).write("synthetic.parquet")
+    >>> pv.verify("synthetic.parquet").statement == statement
+    True
     """
     path = Path(path)
     statement, covered = read_checked(path)

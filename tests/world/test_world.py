@@ -2,6 +2,7 @@ import math
 import os
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from tests.places import BOX, DRIVERS, NAMES, RIVER, STREETS, move, save
 from pointveil.cells import Grid
 from pointveil.errors import InputError
 from pointveil.ground import Triangulation
+from pointveil.network.edges import clean_edges
 from pointveil.world import POLYGONS, Layer, World, read_layer
 
 DATA = os.environ.get("POINTVEIL_DATA")
@@ -361,3 +363,106 @@ def test_a_real_city_is_read_back_identically(tmp_path: Path, city: str) -> None
     assert World.read(tmp_path / "city.gpkg") == world
     xy = np.random.default_rng(4).uniform((0, 0), world.bounds[2:], (200_000, 2))
     assert np.array_equal(world.on_land(xy), shapely.intersects_xy(world.land, *xy.T))
+
+
+METRES = "EPSG:3035"
+
+
+def in_memory(shapes: list[Any], **columns: Any) -> dict[str, Any]:
+    """Return shapes, given in degrees, in each form of memory that names its CRS; here metres."""
+    geopandas = pytest.importorskip("geopandas")
+    frame = geopandas.GeoDataFrame(columns, geometry=list(move(shapes, METRES)), crs=METRES)
+    named = SimpleNamespace(__geo_interface__=frame.__geo_interface__, crs=METRES)
+    return {"GeoDataFrame": frame, "GeoSeries": frame.geometry, "geo_interface": named}
+
+
+FORMS = ("GeoDataFrame", "GeoSeries", "geo_interface")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("layer", ["boundary", "out_of_bounds", "land", "roads"])
+def test_a_layer_in_memory_is_where_its_own_crs_says(layer: str, form: str, tmp_path: Path) -> None:
+    shapes = {
+        "boundary": [shapely.box(*BOX).segmentize(0.01)],
+        "out_of_bounds": [RIVER.segmentize(0.001)],
+        "land": [shapely.box(10, 50, 10.05, 50.05).segmentize(0.01)],
+        "roads": STREETS,
+    }[layer]
+    file = save(
+        tmp_path / "layer.gpkg", shapes, crs=METRES, attributes=pa.table({"highway": ["primary"] * len(shapes)})
+    )
+    given = in_memory(shapes, highway=["primary"] * len(shapes))[form]
+
+    parts: dict[str, Any] = {"boundary": BOX}
+    from_memory = World.make(**parts | {layer: given})
+    from_file = World.make(**parts | {layer: file})
+
+    if layer == "roads" and form == "GeoSeries":  # it has no attributes
+        assert from_memory.roads is not None
+        assert from_file.roads is not None
+        assert shapely.equals(from_memory.roads.lines, from_file.roads.lines).all()
+    else:
+        assert from_memory == from_file
+
+
+def test_attributes_of_a_roads_frame_are_used_as_from_a_file(tmp_path: Path) -> None:
+    columns = NAMES.append_column("highway", pa.array(["primary", "footway"])).append_column(
+        "bridge", pa.array(["yes", None])
+    )
+    file = save(tmp_path / "roads.gpkg", STREETS, crs=METRES, attributes=columns)
+    frame = in_memory(STREETS, **columns.to_pydict())["GeoDataFrame"]
+
+    from_frame, from_file = World.make(BOX, roads=frame), World.make(BOX, roads=file)
+
+    assert from_frame.roads is not None
+    assert from_file.roads is not None
+    assert from_frame.roads.attributes.equals(from_file.roads.attributes)
+    assert from_frame == from_file
+    assert clean_edges(from_frame).bridge.any()
+
+
+def test_columns_of_lists_and_of_many_types_do_not_stop_a_frame() -> None:
+    frame = in_memory([*STREETS, STREETS[0]], highway=[["primary", "residential"], "footway", None], ref=[1, "A1", 2.5])
+
+    roads = World.make(BOX, roads=frame["GeoDataFrame"]).roads
+
+    assert roads is not None
+    assert roads.attributes.to_pydict() == {"highway": ["primary", "footway", None], "ref": ["1", "A1", "2.5"]}
+
+
+def test_rows_without_a_shape_go_with_their_attributes() -> None:
+    geopandas = pytest.importorskip("geopandas")
+    frame = geopandas.GeoDataFrame(
+        {"name": ["none", "first", "empty", "second"]}, geometry=[None, STREETS[0], shapely.LineString(), STREETS[1]]
+    )
+
+    roads = World.make(BOX, roads=frame).roads
+
+    assert roads is not None
+    assert roads.attributes["name"].to_pylist() == ["first", "second"]
+
+
+def test_shapes_that_name_no_crs_are_in_the_world_s() -> None:
+    geopandas = pytest.importorskip("geopandas")
+    bare = SimpleNamespace(__geo_interface__=shapely.geometry.mapping(RIVER))
+    feature = SimpleNamespace(
+        __geo_interface__={"type": "Feature", "properties": None, "geometry": bare.__geo_interface__}
+    )
+
+    worlds = [World.make(BOX, out_of_bounds=water) for water in (geopandas.GeoSeries([RIVER]), bare, feature, [RIVER])]
+
+    assert all(world == World.make(BOX, out_of_bounds=RIVER) for world in worlds)
+
+
+def test_the_world_is_in_the_crs_that_is_said_wherever_its_boundary_is_from(tmp_path: Path) -> None:
+    boundary = [shapely.box(*BOX)]
+    frame = in_memory(boundary)["GeoDataFrame"]
+
+    assert World.make(frame).projection.crs == "EPSG:4326"
+    assert World.make(frame, crs=METRES) == World.make(save(tmp_path / "b.gpkg", boundary, crs=METRES), crs=METRES)
+
+
+@pytest.mark.parametrize("wrong", [42, ["a", "b"], {"type": "Polygon"}])
+def test_what_is_no_layer_is_refused_with_what_would_be(wrong: Any) -> None:
+    with pytest.raises(InputError, match="should be a path, a GeoDataFrame, a GeoSeries or shapely geometries"):
+        World.make(BOX, out_of_bounds=wrong)

@@ -42,6 +42,14 @@ class Ledger:
     ----------
     path
         Where the file is, or will be once something is charged.
+
+    Examples
+    --------
+    >>> ledger = pv.Ledger("ledger.db")
+    >>> vault = pv.Vault.open("people.parquet", pv.World.read("helsinki.gpkg"), epsilon=1, ledger=ledger)
+    >>> points = pv.synthesize(vault)
+    >>> [(account.name, str(account.spent), str(account.left)) for account in ledger.accounts()]
+    [('people.parquet', '1', '9')]
     """
 
     path: Path

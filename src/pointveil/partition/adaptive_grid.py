@@ -30,6 +30,11 @@ class AdaptiveGrid:
         Points per cell, times epsilon, of the uniform grid that the coarse one is a fourth of (10 in the paper).
     fine_granularity
         Points per fine cell, times epsilon (5 in the paper).
+
+    Examples
+    --------
+    >>> pv.Method(pv.AdaptiveGrid(), pv.Uniform(), {"shape": "1/3", "count": "2/3"})
+    <Method custom: AdaptiveGrid, Uniform; shape 1/3, count 2/3>
     """
 
     granularity: float = 10.0

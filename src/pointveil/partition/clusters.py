@@ -31,6 +31,11 @@ class Clusters:
         How many points a cell of the grid should have for each unit of noise (10 in the paper).
     rounds
         How often the centres are moved at most.
+
+    Examples
+    --------
+    >>> pv.Method(pv.Clusters(clusters=50), pv.Uniform(), {"shape": "2/3", "count": "1/3"})
+    <Method custom: Clusters, Uniform; shape 2/3, count 1/3>
     """
 
     clusters: int = 1000

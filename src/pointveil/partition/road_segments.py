@@ -58,6 +58,11 @@ class RoadSegments:
         The side of a cell far from roads, in metres.
     noise_quantile
         The part of the noise, from 0.5 to below 1, that counts must rise above to be believed (F in the paper).
+
+    Examples
+    --------
+    >>> pv.Method(pv.RoadSegments(reach=40), pv.AlongRoads(), pv.METHODS["road"].split).placement
+    AlongRoads(offsets='class', far_granularity=3.0, tries=20)
     """
 
     reach: float = 25.0

@@ -18,6 +18,11 @@ class UniformGrid:
     ----------
     granularity
         Points per cell, times epsilon (10 in the paper).
+
+    Examples
+    --------
+    >>> pv.Method(pv.UniformGrid(granularity=20), pv.Uniform(), {"count": 1})
+    <Method custom: UniformGrid, Uniform; count 1>
     """
 
     granularity: float = 10.0

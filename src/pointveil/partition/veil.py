@@ -103,6 +103,11 @@ class Veil:
         How many more people a smaller leaf should have: its side to the power of minus this.
     blur
         Standard deviation of the smoothing across leaves, in cells.
+
+    Examples
+    --------
+    >>> pv.Method(pv.Veil(blur=2), pv.Density(), pv.METHODS["veil"].split).purposes
+    ('total', 'district', 'shape', 'offset', 'count')
     """
 
     block_points: float = 30.0

@@ -67,6 +67,11 @@ class AlongRoads:
         How many points a part of a far cell should have for each unit of noise.
     tries
         How often points that do not fit where they are put exchange their offset with another.
+
+    Examples
+    --------
+    >>> pv.Method(pv.RoadSegments(), pv.AlongRoads(offsets="edge"), pv.METHODS["road"].split).purposes
+    ('count', 'along', 'offset')
     """
 
     offsets: Literal["class", "edge"] = "class"

@@ -29,6 +29,11 @@ class Density:
     spacing
         "even": one point in each part, shaken by half a part, which keeps counts close to what is expected and shows
         no pattern on a map. "independent": every point by itself, for analyses that need that; counts vary more.
+
+    Examples
+    --------
+    >>> pv.Method(pv.Veil(), pv.Density(spacing="independent"), pv.METHODS["veil"].split).placement
+    Density(spacing='independent')
     """
 
     spacing: Literal["even", "independent"] = "even"

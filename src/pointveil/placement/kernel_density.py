@@ -38,6 +38,11 @@ class KernelDensity:
         How often a real point may be used. Each use must be blurred more: 1 tells most (the paper's λ was 2).
     side
         How many sites lie along a side of a region: a power of two.
+
+    Examples
+    --------
+    >>> pv.Method(pv.UniformGrid(), pv.KernelDensity(side=4), {"count": "3/5", "place": "2/5"}).purposes
+    ('total', 'count', 'place')
     """
 
     max_uses: int = 1

@@ -16,7 +16,13 @@ from pointveil.world import World
 @placement
 @dataclass(frozen=True)
 class Uniform:
-    """Points anywhere on the land of their region, all places alike."""
+    """Points anywhere on the land of their region, all places alike.
+
+    Examples
+    --------
+    >>> pv.Method(pv.UniformGrid(), pv.Uniform(), {"count": 1}).purposes
+    ('total', 'count')
+    """
 
     post_processing: ClassVar[tuple[str, ...]] = (
         "counts rounded with their total kept",

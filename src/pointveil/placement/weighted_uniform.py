@@ -32,6 +32,11 @@ class WeightedUniform:
     ----------
     area_weight
         How much area matters, from 0 (only neighbours) to 1 (only area).
+
+    Examples
+    --------
+    >>> pv.Method(pv.UniformGrid(), pv.WeightedUniform(area_weight=0.8), {"count": 1}).placement
+    WeightedUniform(area_weight=0.8)
     """
 
     area_weight: float = 0.5

@@ -112,7 +112,27 @@ class Signature(Part):
 
 
 class Statement(Part):
-    """Everything a reviewer needs to know about one release; nothing in it tells about a person."""
+    """Everything a reviewer needs to know about one release; nothing in it tells about a person.
+
+    Attributes
+    ----------
+    guarantee, questions
+        Epsilon, as an exact text such as "1/3", with the protected unit; and what each answer cost of it.
+    domain
+        The public world: CRS, bounds in its units, and a SHA-256.
+    method, output
+        How the points were made, and what was written; None before that.
+    in_plain_words, not_promised
+        The promise in one sentence, and its limits.
+    rehearsal
+        Set when the noise could be repeated, so that nothing is private.
+
+    Examples
+    --------
+    >>> vault = pv.Vault.open("people.parquet", pv.World.read("helsinki.gpkg"), epsilon=1)
+    >>> pv.survey(vault, "ugrid-uni").statement
+    <Statement: epsilon 1, protects one point; ugrid-uni, 2 questions>
+    """
 
     schema_name: str = Field(default=SCHEMA, alias="schema")
     release: str
@@ -174,6 +194,15 @@ class Statement(Part):
         content.pop("signature", None)
         return _canonical(content)
 
+    @property
+    def in_short(self) -> str:
+        """Epsilon and the protected unit, for one line of text."""
+        return f"epsilon {self.guarantee.epsilon}, {self.rehearsal or f'protects {self.guarantee.unit}'}"
+
+    def __repr__(self) -> str:
+        used = "no method yet" if self.method is None else self.method.name
+        return f"<Statement: {self.in_short}; {used}, {len(self.questions)} questions>"
+
     def __str__(self) -> str:
         lines = [
             self.in_plain_words,
@@ -210,6 +239,7 @@ def _canonical(content: dict[str, Any]) -> bytes:
 def statement_schema() -> dict[str, Any]:
     """Return the JSON Schema of a statement as it stands in a file."""
     schema = Statement.model_json_schema(by_alias=True, mode="serialization")
+    schema["description"] = schema["description"].splitlines()[0]  # the rest is for users of Python
     schema["properties"]["signature"] = {"$ref": "#/$defs/Signature"}
     schema["properties"]["digest"] = {
         "type": "string",

@@ -37,10 +37,16 @@ Answer = TypeVar("Answer")
 
 
 class Vault:
-    """The only thing that holds real points.
+    """The only thing that holds real points; made with `Vault.open`.
 
     It has no length, cannot be iterated, copied or pickled, and shows nothing but its budget.
     Two questions may be asked, `count` and `scatter`. Each is charged first, then asked, then answered with noise.
+
+    Examples
+    --------
+    >>> vault = pv.Vault.open("people.parquet", pv.World.read("helsinki.gpkg"), epsilon="1/2")
+    >>> vault
+    <Vault: epsilon 1/2, 1/2 left, protects one point>
     """
 
     __slots__ = (

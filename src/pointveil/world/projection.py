@@ -213,3 +213,8 @@ def _degree_lengths(crs: CRS, latitude: float) -> tuple[float, float]:
     across = geod.a / math.sqrt(flat) * math.cos(angle)
     along = geod.a * (1 - geod.es) / flat**1.5
     return math.radians(across), math.radians(along)
+
+
+def short_name(crs: str) -> str:
+    """Return what to call a CRS in a line of text: its code, or the name of one that has only WKT."""
+    return crs if len(crs) <= 20 else str(CRS(crs).name)

@@ -1,27 +1,15 @@
 """Clean the polygons and lines of a world once, when it is made."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from pointveil.errors import InputError
 from pointveil.world.projection import Bounds, Floats
 
 Shapes = NDArray[Any]
-
-
-def as_shapes(given: Any, name: str) -> Shapes:
-    """Return one shape or many as an array, without the missing and the empty ones."""
-    many = list(given) if isinstance(given, Iterable) else [given]
-    if not all(shape is None or shapely.is_geometry(shape) for shape in many):
-        raise InputError(f"{name} should be a path or shapely geometries, not {type(given).__name__}.")
-    shapes = np.empty(len(many), dtype=object)
-    shapes[:] = many
-    kept: Shapes = shapes[~(shapely.is_missing(shapes) | shapely.is_empty(shapes))]
-    return kept
 
 
 def join_polygons(shapes: Shapes) -> Any:

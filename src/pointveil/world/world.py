@@ -10,26 +10,27 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import shapely
 
 from pointveil.errors import InputError
 from pointveil.world import osm, package, shapes
 from pointveil.world.land import Bools, LandTest, PlainBox
 from pointveil.world.layers import LINES, POLYGONS, Layer, check_shapes, read_layer
-from pointveil.world.projection import Bounds, Floats, Projection, crs_name, parse_crs
+from pointveil.world.memory import layer_from
+from pointveil.world.projection import Bounds, Floats, Projection, crs_name, parse_crs, short_name
 from pointveil.world.roads import Roads, hash_attributes, plain_attributes, plain_lines
 
 LEAST_AREA = 1.0  # square metres
 
-Given = Any  # a path, a Layer, a shapely geometry or many
+Given = Any  # a path, a Layer, a GeoDataFrame, a GeoSeries, a shapely geometry or many, or a `__geo_interface__`
 
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """A place as everybody may know it; made with `World.make` or `World.read`, never from private data.
+    """A place as everybody may know it; made with `World.make`, `World.read` or `World.from_place`.
 
-    Shapes are in the CRS of the projection, just as they are written to a file.
+    A world never comes from private data. Its shapes are in the CRS of the projection, as in its file; `bounds`,
+    `size`, `land` and `on_land` are in metres from the south-west corner.
 
     Parameters
     ----------
@@ -43,6 +44,14 @@ class World:
         The only area where people can be, if one was given.
     roads
         Lines with attributes, not cleaned.
+
+    Examples
+    --------
+    >>> world = pv.World.read("helsinki.gpkg")
+    >>> world
+    <World: 0.989 × 1.59 km, 94% land, 194 roads; bounds 24.93543, 60.1642, 24.95325, 60.1785 in EPSG:4326>
+    >>> f"{world.land_area:,.0f} square metres"
+    '1,484,100 square metres'
     """
 
     boundary: Any
@@ -61,20 +70,31 @@ class World:
         land: Given | None = None,
         roads: Given | None = None,
     ) -> "World":
-        """Make a world from a boundary and layers; layers from files are brought to the boundary's CRS.
+        """Make a world from a boundary and layers.
+
+        A boundary or layer may be a path, a GeoDataFrame, a GeoSeries, one or many shapely geometries, or anything
+        with `__geo_interface__`. Whatever names a CRS of its own (a file, a frame, a series) is brought from that to
+        `crs`; numbers and shapes that name none are taken to be in `crs`.
 
         Parameters
         ----------
         boundary
             West, south, east and north, or polygons. West may be larger than east to cross the antimeridian.
         crs
-            The CRS of the boundary and of all layers that are not files.
+            The CRS of the world, EPSG:4326 (degrees) by default, also where the boundary names another.
         out_of_bounds
-            Polygons where nobody can be.
+            Polygons where nobody can be, such as water.
         land
             Polygons outside of which nobody can be.
         roads
-            Lines with any attributes.
+            Lines; their attributes `highway` (class) and `bridge` are used, and all others are kept.
+
+        Examples
+        --------
+        >>> import shapely
+        >>> river = shapely.box(10.009, 50.0, 10.011, 50.02)
+        >>> pv.World.make((10.0, 50.0, 10.02, 50.012), out_of_bounds=river)
+        <World: 1.43 × 1.33 km, 90% land, no roads; bounds 10, 50, 10.02, 50.012 in EPSG:4326>
         """
         crs = crs_name(parse_crs(crs))
         area = _boundary(boundary, crs)
@@ -207,6 +227,16 @@ class World:
             "digest": self.digest,
         }
 
+    def __repr__(self) -> str:
+        west, south, east, north = self.boundary.bounds
+        width, height = (side / 1000 for side in self.size)
+        roads = f"{len(self.roads):,} roads" if self.roads else "no roads"
+        share = self.land_area / float(self.boundary_m.area)
+        return (
+            f"<World: {width:.3g} × {height:.3g} km, {share:.0%} land, {roads}; "
+            f"bounds {west:.7g}, {south:.7g}, {east:.7g}, {north:.7g} in {short_name(self.projection.crs)}>"
+        )
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, World) and self.digest == other.digest
 
@@ -271,7 +301,7 @@ def _layer(given: Any, name: str, kinds: Sequence[str], crs: str) -> Layer:
     """Return shapes from a file or from memory in the world's CRS, checked."""
     if isinstance(given, str | os.PathLike):
         given = read_layer(given, kinds=kinds)
-    layer = given if isinstance(given, Layer) else Layer(shapes.as_shapes(given, name), pa.table({}), crs, name)
+    layer = given if isinstance(given, Layer) else layer_from(given, name, crs)
     check_shapes(layer.geometries, kinds, layer.name)
     layer = layer.to_crs(crs)
     check_shapes(layer.geometries, kinds, layer.name)
