@@ -14,10 +14,11 @@ import pyarrow as pa
 import shapely
 
 from pointveil.errors import InputError
+from pointveil.files.crs import crs_name, parse_crs
 from pointveil.world import osm, package, shapes
 from pointveil.world.land import Bools, LandTest, PlainBox
 from pointveil.world.layers import LINES, POLYGONS, Layer, check_shapes, read_layer
-from pointveil.world.projection import Bounds, Floats, Projection, crs_name, parse_crs
+from pointveil.world.projection import Bounds, Floats, Projection
 from pointveil.world.roads import Roads, hash_attributes, plain_attributes, plain_lines
 
 LEAST_AREA = 1.0  # square metres
