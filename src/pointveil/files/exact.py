@@ -7,7 +7,9 @@ from numbers import Number
 from pointveil.errors import InputError
 
 # Bounded, so that no text stands for a number that fills the memory.
-WRITTEN = re.compile(r"[+-]?([0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?|[0-9]{1,30}/0*[1-9][0-9]{0,29})", re.ASCII)
+WRITTEN = re.compile(
+    r"[+-]?([0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?|[0-9]{1,30}/0*[1-9][0-9]{0,29})", re.ASCII
+)
 
 
 def exact_number(value: object, name: str, least: Fraction | int, most: Fraction | int) -> Fraction:

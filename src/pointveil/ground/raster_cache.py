@@ -1,14 +1,17 @@
 """Keep rasters on disk: they are public, and take longer to make than to read."""
 
+import contextlib
 import dataclasses
 import os
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from pointveil.errors import InputError
+from pointveil.files.whole import write_whole
 
 VERSION = 2
 
@@ -42,13 +45,10 @@ def read_cached(path: Path, kind: type[Any]) -> Any:
 def write_cached(path: Path, thing: Any) -> None:
     """Keep a dataclass of arrays and numbers; where that is not possible, nothing is lost."""
     fields = [field.name for field in dataclasses.fields(thing) if field.default is dataclasses.MISSING]
-    try:
+    arrays = {name: getattr(thing, name) for name in fields}
+    with contextlib.suppress(OSError, InputError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".npz", delete=False) as file:
-            np.savez(file, **{name: getattr(thing, name) for name in fields})
-        Path(file.name).replace(path)
-    except OSError:
-        return
+        write_whole(path, lambda new: np.savez(new, **arrays))
 
 
 def _plain(name: str, value: Any) -> Any:
