@@ -33,7 +33,7 @@ def test_a_tenth_is_a_tenth_however_it_is_said(value: Any) -> None:
 )
 def test_what_is_no_exact_number_is_refused_everywhere_alike(value: Any) -> None:
     for parse in (exact_epsilon, exact, lambda part: METHODS["ugrid-uni"].with_split({"count": part})):
-        with pytest.raises(InputError, match="must be a number such as 1, 0.5 or 1/3") as caught:
+        with pytest.raises(InputError, match=r"must be a number such as 1, 0\.5 or 1/3") as caught:
             parse(value)
         assert len(str(caught.value)) < 200
 

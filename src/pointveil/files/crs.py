@@ -51,7 +51,7 @@ def crs_name(crs: CRS) -> str:
 
 def is_longitude_first(crs: CRS) -> bool:
     """Whether a CRS is OGC:CRS84, the other name of EPSG:4326."""
-    return crs.to_authority(min_confidence=100) == ("OGC", "CRS84")
+    return bool(crs.to_authority(min_confidence=100) == ("OGC", "CRS84"))
 
 
 def chosen_crs(own: Any, asked: str | None, source: str) -> str:

@@ -58,19 +58,24 @@ FITS: dict[str, Callable[[bytes, int], bool]] = {
 
 
 def vector_file(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file on this machine whose first bytes fit its suffix.
+    """Return the path of a file on this machine that GDAL can be trusted with."""
+    file = existing_file(Path(path))
+    check_fits(file)
+    return file
+
+
+def check_fits(file: Path) -> None:
+    """Refuse a file whose first bytes do not fit its suffix.
 
     GDAL looks at a file's content and not at its name, and some of its formats fetch from the network or run
     pipelines. So only a file that starts as its own format does gets as far as GDAL.
     """
-    file = existing_file(Path(path))
     fits = FITS.get(file.suffix.lower())
     if fits is None:
         raise InputError(f"{file.name}: cannot read '{file.suffix}'. Give one of {', '.join(FITS)}.")
     with file.open("rb") as stream:
         if not fits(stream.read(4096), file.stat().st_size):
             raise InputError(f"{file.name} is not what its suffix '{file.suffix}' says, or it was cut off.")
-    return file
 
 
 def gdal_name(file: Path) -> str:
@@ -144,9 +149,10 @@ def geoparquet_column(schema: Any, source: str) -> tuple[str, dict[str, Any], An
         about = json.loads(schema.metadata[b"geo"])
         name = about["primary_column"]
         column = {"geometry_types": [], "crs": LONGITUDE_FIRST, **about["columns"][name]}
-        if "encoding" not in column or schema.names.count(name) != 1:
-            raise KeyError(name)
-        crs = column["crs"]
+        known = isinstance(column["encoding"], str) and isinstance(column["geometry_types"], list)
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{source} is not GeoParquet, or its 'geo' metadata is not in order.") from None
+        known = False
+    if not known or name not in schema.names:
+        raise InputError(f"{source} is not GeoParquet, or its 'geo' metadata is not in order.")
+    crs = column["crs"]
     return name, column, json.dumps(crs) if isinstance(crs, dict) else crs

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
+from pointveil.files.crs import is_geographic
+from pointveil.files.lattice import snap
 from pointveil.files.whole import existing_file, write_whole
 from pointveil.formats import csv, frames, geojson, parquet, vector
 from pointveil.formats.base import (
@@ -22,7 +24,6 @@ from pointveil.formats.base import (
     PointSource,
     Request,
 )
-from pointveil.formats.crs import is_geographic
 
 __all__ = [
     "FORMATS",
@@ -46,12 +47,12 @@ def _vector(suffix: str, driver: vector.Driver) -> Format:
         partial(vector.read, driver),
         partial(vector.write, driver),
         partial(vector.statement, driver),
-        vector.COMPANIONS.get(driver.format, ()),
+        driver.companions,
     )
 
 
 FORMATS = {
-    "csv": Format((".csv", ".tsv", ".txt"), False, csv.read, csv.write, csv.statement),
+    "csv": Format((".csv", ".tsv", ".txt"), False, csv.read, csv.write),
     "parquet": Format((".parquet", ".pq"), False, parquet.read, parquet.write, parquet.statement),
     "geoparquet": Format((".geoparquet",), True, parquet.read, parquet.write_geometry, parquet.statement),
     "geojson": Format((".geojson", ".json"), True, geojson.read, geojson.write, geojson.statement),
@@ -88,11 +89,12 @@ def open_points(
     Parameters
     ----------
     source
-        A path, a pyarrow table, or a pandas, polars or geopandas frame.
+        A path; a frame or stream that Arrow can take (pandas, polars, DuckDB, ibis, pyarrow); a geopandas frame or
+        series; an (n, 2) array or a list of pairs, x (longitude) first.
     columns
         The names of the x (longitude) and y (latitude) columns, if the names alone do not tell.
     crs
-        The CRS of a source that does not say it itself; EPSG:4326 for two plain columns.
+        The CRS of a source that does not state it itself; EPSG:4326 for two plain columns and for arrays.
     person
         The name of the column that says whose a record is.
     layer
@@ -158,7 +160,7 @@ def write_points(
     path
         The file; one that exists is replaced at the very end.
     chunks
-        Arrays (n, 2) of x and y in the layout's CRS.
+        Arrays (n, 2) of x and y in the layout's CRS, on its public lattice.
     layout
         The format, names, order and CRS; see `output_layout`.
     statement
@@ -169,14 +171,17 @@ def write_points(
     row = FORMATS[layout.format]
 
     def write(new: Path) -> None:
-        row.write(new, _counted(chunks, total), layout, statement)
+        row.write(new, _checked(chunks, layout.crs, total), layout, statement)
 
     return write_whole(Path(path), write, companions=row.companions)
 
 
-def _counted(chunks: Chunks, total: int) -> Iterator[NDArray[np.float64]]:
+def _checked(chunks: Chunks, crs: str, total: int) -> Iterator[NDArray[np.float64]]:
+    """Yield the chunks, if they hold as many points as was said, each on the public lattice."""
     seen = 0
     for chunk in chunks:
+        if not (np.isfinite(chunk).all() and np.array_equal(snap(chunk, crs), chunk)):
+            raise ValueError("Only points on the public lattice of their CRS are written; nothing was written.")
         seen += len(chunk)
         yield chunk
     if seen != total:
@@ -185,4 +190,4 @@ def _counted(chunks: Chunks, total: int) -> Iterator[NDArray[np.float64]]:
 
 def read_statement(path: str | os.PathLike[str]) -> str | None:
     """Return the statement embedded in a file, or nothing if there is none."""
-    return FORMATS[format_of(path)].statement(Path(path))
+    return FORMATS[format_of(path)].statement(existing_file(Path(path)))

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 from pointveil.errors import InputError
 from pointveil.files.crs import crs_name, parse_crs, same_crs, transform
 from pointveil.files.vector_layer import BROKEN, gdal_name, geoparquet_column, layer_facts, quiet_gdal, vector_file
-from pointveil.files.vector_layer import LINES as LINES
-from pointveil.files.vector_layer import POLYGONS as POLYGONS
 
 MOST_VERTICES = 20_000_000
 FARTHEST = 1e9  # no coordinate of any CRS in use is larger

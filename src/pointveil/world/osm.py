@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from pointveil.errors import InputError, missing_extra
 from pointveil.files.crs import DEGREES, crs_name, known_crs, same_crs, transform
+from pointveil.files.vector_layer import LINES, POLYGONS
 from pointveil.world.coast import enclose_sea
-from pointveil.world.layers import LINES, POLYGONS, Layer
+from pointveil.world.layers import Layer
 from pointveil.world.shapes import unwrap_boundary
 
 BENDS = 64  # pieces of a boundary's longest side that stay straight in degrees
