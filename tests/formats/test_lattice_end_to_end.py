@@ -44,7 +44,7 @@ def released(path: Path, crs: str, world: World, people: NDArray[np.float64]) ->
     """Write people to a file, make another like it, verify it, and read it."""
     form = output_layout(path, Layout("csv", x="x", y="y", crs=crs))
     write_points(path, [snap(people, crs)], form, statement=None, total=len(people))
-    said = {"crs": crs} if form.geometry is None else {}
+    said: dict[str, Any] = {"crs": crs} if form.geometry is None else {}
     out = path.with_stem("synthetic")
     synthesize(Vault.open(path, world, epsilon=1, **said), "ugrid-uni", count=300, seed=1).write(out)
     found = open_points(out, **said)

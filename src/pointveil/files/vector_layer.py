@@ -3,8 +3,9 @@
 import contextlib
 import json
 import os
+import re
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,35 +26,16 @@ SETTINGS = {"OGR_FLATGEOBUF_STREAM_BASE_IMPL": True}
 BROKEN = (RuntimeError, pa.ArrowException, OSError)
 
 
-def _is_json(head: bytes, _: int) -> bool:
-    return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
-
-
-def _is_geopackage(head: bytes, _: int) -> bool:
-    return head.startswith(b"SQLite format 3\0") and head[68:72] in (b"GPKG", b"GP10", b"GP11")
-
-
-def _is_shapefile(head: bytes, size: int) -> bool:
-    # A Shapefile says how many pairs of bytes it has; GDAL takes what is cut off for missing shapes.
-    return head.startswith(b"\x00\x00\x27\x0a") and size >= max(100, 2 * int.from_bytes(head[24:28], "big"))
-
-
-def _is_flatgeobuf(head: bytes, _: int) -> bool:
-    return head.startswith(b"fgb")
-
-
-def _is_parquet(head: bytes, _: int) -> bool:
-    return head.startswith(b"PAR1")
-
-
-FITS: dict[str, Callable[[bytes, int], bool]] = {
-    ".geojson": _is_json,
-    ".json": _is_json,
-    ".gpkg": _is_geopackage,
-    ".shp": _is_shapefile,
-    ".fgb": _is_flatgeobuf,
-    ".parquet": _is_parquet,
-    ".geoparquet": _is_parquet,
+JSON = rb"(\xef\xbb\xbf)?\s*\{"
+# How a file of each suffix begins.
+BEGINNINGS = {
+    ".geojson": JSON,
+    ".json": JSON,
+    ".gpkg": rb"SQLite format 3\0.{52}(GPKG|GP10|GP11)",
+    ".shp": rb"\x00\x00\x27\x0a",
+    ".fgb": rb"fgb",
+    ".parquet": rb"PAR1",
+    ".geoparquet": rb"PAR1",
 }
 
 
@@ -70,17 +52,20 @@ def check_fits(file: Path) -> None:
     GDAL looks at a file's content and not at its name, and some of its formats fetch from the network or run
     pipelines. So only a file that starts as its own format does gets as far as GDAL.
     """
-    fits = FITS.get(file.suffix.lower())
-    if fits is None:
-        raise InputError(f"{file.name}: cannot read '{file.suffix}'. Give one of {', '.join(FITS)}.")
+    suffix = file.suffix.lower()
+    if suffix not in BEGINNINGS:
+        raise InputError(f"{file.name}: cannot read '{file.suffix}'. Give one of {', '.join(BEGINNINGS)}.")
     with file.open("rb") as stream:
-        if not fits(stream.read(4096), file.stat().st_size):
-            raise InputError(f"{file.name} is not what its suffix '{file.suffix}' says, or it was cut off.")
+        head = stream.read(4096)
+    # A Shapefile says how many pairs of bytes it has; GDAL takes what is cut off for missing shapes.
+    least = max(100, 2 * int.from_bytes(head[24:28], "big")) if suffix == ".shp" else 0
+    if re.match(BEGINNINGS[suffix], head, re.DOTALL) is None or file.stat().st_size < least:
+        raise InputError(f"{file.name} is not what its suffix '{file.suffix}' says, or it was cut off.")
 
 
 def gdal_name(file: Path) -> str:
     """Return the name under which GDAL opens a local file with the driver of its suffix and no other."""
-    return f"GeoJSON:{file}" if FITS[file.suffix.lower()] is _is_json else str(file)
+    return f"GeoJSON:{file}" if BEGINNINGS[file.suffix.lower()] is JSON else str(file)
 
 
 @contextlib.contextmanager

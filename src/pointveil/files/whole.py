@@ -25,7 +25,7 @@ def existing_file(path: Path) -> Path:
         raise InputError(f"{path.name} cannot be opened: {problem.strerror}.") from None
 
 
-def write_whole(path: Path, write: Callable[[Path], None], *, companions: Iterable[str] = ()) -> list[Path]:
+def write_whole(path: Path, write: Callable[[Path], object], *, companions: Iterable[str] = ()) -> list[Path]:
     """Have `write` make a file elsewhere, then put it and the files beside it in place.
 
     Parameters
