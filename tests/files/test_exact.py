@@ -40,7 +40,7 @@ def test_what_is_no_exact_number_is_refused_everywhere_alike(value: Any) -> None
 
 @pytest.mark.parametrize("value", [-1, "-0.1", "1e-7", 5e-324, 101, "1e999", 1e308])
 def test_what_lies_beyond_the_bounds_is_refused_with_the_bounds(value: Any) -> None:
-    with pytest.raises(InputError, match=r"^epsilon must lie between 0\.000001 and 100, not "):
+    with pytest.raises(InputError, match=r"^epsilon must be at least 0\.000001 and at most 100, not "):
         exact_epsilon(value)
 
 

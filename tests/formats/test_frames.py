@@ -336,8 +336,9 @@ def test_arrays_and_lists_of_pairs_are_points(source: Any, expected: Any) -> Non
     found = read(source)
 
     assert np.array_equal(found, np.asarray(expected, dtype=float).reshape(-1, 2), equal_nan=True)
-    assert open_points(source).layout.crs == "EPSG:4326"
-    assert open_points(source, crs="EPSG:3763").layout.crs == "EPSG:3763"
+    degrees, metres = open_points(source).layout, open_points(source, crs="EPSG:3763").layout
+    assert (degrees.crs, degrees.names) == ("EPSG:4326", ("lon", "lat"))
+    assert (metres.crs, metres.names) == ("EPSG:3763", ("x", "y"))
 
 
 def test_reading_an_array_leaves_it_alone() -> None:

@@ -31,7 +31,7 @@ def exact_number(value: object, name: str, least: Fraction | int, most: Fraction
         raise InputError(f"{name} must be a number such as 1, 0.5 or 1/3, not {text[:60] or value!r}.")
     number = Fraction(text)
     if not least <= number <= most:
-        raise InputError(f"{name} must lie between {_plain(least)} and {_plain(most)}, not {text[:60]}.")
+        raise InputError(f"{name} must be at least {_plain(least)} and at most {_plain(most)}, not {text[:60]}.")
     return number
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
-from pointveil.files.crs import is_geographic
 from pointveil.files.lattice import snap
 from pointveil.files.whole import existing_file, write_whole
 from pointveil.formats import csv, frames, geojson, parquet, vector
@@ -24,6 +23,7 @@ from pointveil.formats.base import (
     PointSource,
     Request,
 )
+from pointveil.formats.columns import usual_names
 
 __all__ = [
     "FORMATS",
@@ -126,7 +126,7 @@ def output_layout(path: str | os.PathLike[str], like: Layout) -> Layout:
     if path.suffix.lower() == ".tsv":
         plain = dataclasses.replace(plain, delimiter="\t")
     if like.x is None or like.y is None:
-        x, y = ("lon", "lat") if is_geographic(like.crs) else ("x", "y")
+        x, y = usual_names(like.crs)
         plain = dataclasses.replace(plain, x=x, y=y, y_first=False)
     return plain
 

@@ -127,19 +127,7 @@ class PointSource:
 
 @dataclass(frozen=True)
 class Request:
-    """What the caller said about a source of points.
-
-    Parameters
-    ----------
-    columns
-        The names of the x and y columns; guessed from the names if not given.
-    crs
-        The CRS of a source that does not say it itself.
-    person
-        The name of the column that says whose a record is.
-    layer
-        The layer to read, where there are several.
-    """
+    """What the caller said about a source of points; see `open_points`."""
 
     columns: tuple[str, str] | None = None
     crs: str | None = None

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pointveil.errors import InputError
-from pointveil.files.crs import DEGREES, LONGITUDE_FIRST, chosen_crs, is_longitude_first, known_crs
+from pointveil.files.crs import DEGREES, LONGITUDE_FIRST, chosen_crs, is_geographic, is_longitude_first, known_crs
 from pointveil.formats.base import Layout
 from pointveil.formats.values import NUMBER
 
@@ -72,6 +72,11 @@ def no_columns(columns: tuple[str, str] | None, source: str) -> None:
     """Refuse names of columns for a format whose points are geometries."""
     if columns is not None:
         raise InputError(f"{source} holds geometries, so it needs no names of columns; leave --columns out.")
+
+
+def usual_names(crs: str) -> tuple[str, str]:
+    """Return what x and y are called where nobody named them."""
+    return ("lon", "lat") if is_geographic(crs) else ("x", "y")
 
 
 def plain_layout(

@@ -9,9 +9,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
-from pointveil.files.crs import chosen_crs
+from pointveil.files.crs import DEGREES, chosen_crs
 from pointveil.formats.base import Batch, Layout, PointSource, Request, make_batch, slices
-from pointveil.formats.columns import find_column, find_columns, no_columns, plain_layout
+from pointveil.formats.columns import find_column, find_columns, no_columns, plain_layout, usual_names
 from pointveil.formats.series import numeric_reader, person_reader
 from pointveil.formats.tables import batch_of, layout_of, needed_columns
 from pointveil.formats.values import number_of, numbers_of
@@ -162,7 +162,8 @@ def _from_pairs(
     """Open points that have no names at all: degrees, unless the caller names another CRS."""
     if request.columns is not None or request.person is not None:
         raise InputError("Arrays and lists of points have no columns; give a frame to name columns or a person.")
-    layout = plain_layout("frame", ("x", "y"), (0, 1), request.crs, SOURCE)
+    crs = chosen_crs(request.crs or DEGREES, None, SOURCE)
+    layout = plain_layout("frame", usual_names(crs), (0, 1), crs, SOURCE)
     return _in_memory(layout, len(pairs), lambda part: floats(pairs[part]))
 
 
