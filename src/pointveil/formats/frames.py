@@ -61,13 +61,13 @@ def _from_stream(stream: Any, layout: Layout, person: str | None) -> PointSource
 
 def _from_polars(frame: Any, request: Request) -> PointSource:
     """Collect no more columns than are needed."""
-    layout = _layout(_reader(_quietly(lambda: frame.head(0).lazy().collect())).schema, request)
+    layout = _layout(_quietly(lambda: frame.head(0).lazy().collect().to_arrow()).schema, request)
     columns = needed_columns(layout, request.person)
     for name in columns:
         # Of a Python object Arrow sees the address alone, so that one person would seem to be many.
         if str(frame.collect_schema()[name]) == "Object":
             raise InputError(f"Column {name!r} of the frame holds Python objects; make it text or numbers first.")
-    part = _quietly(lambda: frame.select(columns).lazy().collect())
+    part = _quietly(lambda: frame.select(columns).lazy().collect().to_arrow())
     return _from_stream(_reader(part), layout, request.person)
 
 
