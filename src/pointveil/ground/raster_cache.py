@@ -1,17 +1,14 @@
 """Keep rasters on disk: they are public, and take longer to make than to read."""
 
-import contextlib
 import dataclasses
 import os
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from pointveil.errors import InputError
-from pointveil.files.whole import write_whole
 
 VERSION = 2
 
@@ -45,10 +42,13 @@ def read_cached(path: Path, kind: type[Any]) -> Any:
 def write_cached(path: Path, thing: Any) -> None:
     """Keep a dataclass of arrays and numbers; where that is not possible, nothing is lost."""
     fields = [field.name for field in dataclasses.fields(thing) if field.default is dataclasses.MISSING]
-    arrays = {name: getattr(thing, name) for name in fields}
-    with contextlib.suppress(OSError, InputError):
+    try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, lambda new: np.savez(new, **arrays))
+        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".npz", delete=False) as file:
+            np.savez(file, **{name: getattr(thing, name) for name in fields})
+        Path(file.name).replace(path)
+    except OSError:
+        return
 
 
 def _plain(name: str, value: Any) -> Any:

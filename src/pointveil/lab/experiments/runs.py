@@ -7,6 +7,7 @@ import hashlib
 import json
 import multiprocessing
 import os
+import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -21,7 +22,6 @@ from numpy.typing import NDArray
 from pointveil.errors import InputError
 from pointveil.evaluation import MEASURES, UnmeasuredError
 from pointveil.evaluation.edge_distance import road_distances
-from pointveil.files.whole import write_whole
 from pointveil.lab.as_published import AS_PUBLISHED, rehearse
 from pointveil.lab.experiments.cities import Loaded, check_city, load_city
 from pointveil.lab.experiments.plan import City, Plan, parse_measure
@@ -135,8 +135,12 @@ class Shelf:
     def put(self, run: Run, result: dict[str, Any]) -> None:
         """Write a result so that it is there whole or not at all."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps(result, indent=1, sort_keys=True)
-        write_whole(self._path(run), lambda new: new.write_text(text, encoding="utf-8"))
+        descriptor, name = tempfile.mkstemp(prefix=".new-", dir=self.folder)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            json.dump(result, file, indent=1, sort_keys=True)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(self._path(run))
 
     def missing(self, run: Run) -> frozenset[str]:
         """Return what has not been measured yet."""

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pointveil.files.whole import write_whole
 from pointveil.lab.experiments.plan import Plan
 from pointveil.lab.experiments.runs import Shelf, runs_of
 
@@ -69,7 +68,9 @@ def _number(text: str) -> float:
 
 def write_table(table: pa.Table, path: Path) -> None:
     """Write the tidy table as Parquet."""
-    write_whole(path, lambda new: pq.write_table(table, new, compression="zstd"))
+    new = path.with_name(f".{path.name}.new")
+    pq.write_table(table, new, compression="zstd")
+    new.replace(path)
 
 
 @dataclass(frozen=True)
