@@ -83,7 +83,8 @@ def read_layer(path: str | os.PathLike[str], *, kinds: Collection[str], layer: s
 
 def check_shapes(geometries: NDArray[Any], kinds: Collection[str], name: str) -> None:
     """Refuse shapes of the wrong kind, with coordinates that are none, or with too many vertices."""
-    found = {str(shape.geom_type) for shape in _one_of_each_type(geometries)}
+    _, one_of_each = np.unique(shapely.get_type_id(geometries), return_index=True)
+    found = {str(shape.geom_type) for shape in geometries[one_of_each]}
     wrong = sorted(found - set(kinds))
     if wrong:
         raise InputError(f"{name} holds {', '.join(wrong)}; it should hold {' or '.join(kinds)} only.")
@@ -131,9 +132,3 @@ def _shapes(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
     except (shapely.errors.ShapelyError, TypeError) as error:
         raise InputError(f"{name} holds shapes that cannot be read: {error}") from error
     return shapes
-
-
-def _one_of_each_type(geometries: NDArray[Any]) -> NDArray[Any]:
-    _, first = np.unique(shapely.get_type_id(geometries), return_index=True)
-    one_each: NDArray[Any] = geometries[first]
-    return one_each
