@@ -167,8 +167,11 @@ class Format:
 
 
 def make_batch(coordinates: NDArray[np.float64], person: Any = None) -> Batch:
-    """Make a batch of coordinates (n, 2); whatever is not finite becomes NaN."""
-    return Batch(np.where(np.isfinite(coordinates), coordinates, np.nan), person)
+    """Make a batch of coordinates (n, 2), which nobody else holds; whatever is not finite becomes NaN, in place."""
+    if not coordinates.flags.writeable:  # a view of an Arrow buffer
+        coordinates = coordinates.copy()
+    coordinates[~np.isfinite(coordinates)] = np.nan
+    return Batch(coordinates, person)
 
 
 def slices(count: int) -> Iterator[slice]:
