@@ -137,12 +137,11 @@ def _has_geometry(layout: Layout) -> bool:
 
 
 def _with_geometry(name: str, stem: str, like: Layout) -> Layout:
-    usual = GEOMETRY_NAMES.get(name, "geometry")
-    new = Layout(name, like.crs, geometry=usual, layer=stem, left_out=like.left_out)
+    geometry = like.geometry or GEOMETRY_NAMES.get(name, "geometry")
     if like.format == name:
-        same = dataclasses.replace(like, geometry=like.geometry or usual, layer=like.layer or stem)
-        return dataclasses.replace(same, x=None, y=None, y_first=False)
-    return dataclasses.replace(new, geometry=like.geometry or usual)
+        layer = like.layer or stem
+        return dataclasses.replace(like, geometry=geometry, layer=layer, x=None, y=None, y_first=False)
+    return Layout(name, like.crs, geometry=geometry, layer=stem, left_out=like.left_out)
 
 
 def write_points(

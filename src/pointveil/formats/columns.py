@@ -59,7 +59,7 @@ def listed(names: Sequence[str]) -> str:
     """Say the names of columns, unless they look like a first record in place of a header."""
     if any(looks_like_data(name) for name in names):
         return "its first line seems to hold data rather than names: add a line with the names of the columns."
-    some = ", ".join(name[:40] for name in names[:30])
+    some = ", ".join(name[:40] for name in names[:30]) or "none"
     return f"it has {some}{', …' if len(names) > 30 else ''}."
 
 
