@@ -1,6 +1,7 @@
 """The lattice of the statement is the one that the written points lie on, in any CRS and any format."""
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ STEPS = {"degrees": 10**7, "kilometres": 10**5, "rotated kilometres": 10**5}
 SUFFIXES = [row.suffixes[0] for row in FORMATS.values()]
 
 
+@cache
 def place(name: str) -> tuple[str, World, NDArray[np.float64]]:
     """Return a CRS, a world in it, and people in the world."""
     code, (west, south), side = PLACES[name]
@@ -74,12 +76,10 @@ def test_a_release_lies_on_the_lattice_that_its_statement_names(name: str, suffi
     check_lattice(points, steps)
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", [".csv", ".geoparquet", ".gpkg", ".shp"])
 @pytest.mark.parametrize("name", [name for name in PLACES if name != "degrees"])
 def test_a_file_in_another_crs_than_the_world_keeps_its_own_lattice(name: str, suffix: str, tmp_path: Path) -> None:
     crs, there, people = place(name)
-    if suffix == ".geojson" and ":" not in crs[:5]:
-        pytest.skip("GeoJSON cannot hold a CRS without a name")
     west, south, east, north = there.boundary.bounds
     corners = transform(crs, "EPSG:4326")(np.array([(west, south), (east, south), (east, north), (west, north)]))
     world = World.make((*corners.min(axis=0), *corners.max(axis=0)))

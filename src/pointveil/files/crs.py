@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -42,16 +43,22 @@ def parse_crs(crs: object) -> CRS:
 
 def crs_name(crs: CRS) -> str:
     """Return the code of a CRS, such as ``"EPSG:4326"``, or its WKT if it has none."""
-    authority = crs.to_authority(min_confidence=100)
-    if authority is None:
-        return str(crs.to_wkt())
+    wkt = crs.to_wkt()
+    code = _code(wkt)
     # Both mean degrees on WGS 84, and here longitude always comes first.
-    return DEGREES if is_longitude_first(crs) else ":".join(authority)
+    return DEGREES if code == LONGITUDE_FIRST else code or str(wkt)
 
 
 def is_longitude_first(crs: CRS) -> bool:
     """Whether a CRS is OGC:CRS84, the other name of EPSG:4326."""
-    return bool(crs.to_authority(min_confidence=100) == ("OGC", "CRS84"))
+    return _code(crs.to_wkt()) == LONGITUDE_FIRST
+
+
+@cache
+def _code(wkt: str) -> str | None:
+    # Kept, because PROJ may take a second to search all it knows.
+    authority = CRS.from_wkt(wkt).to_authority(min_confidence=100)
+    return ":".join(authority) if authority else None
 
 
 def chosen_crs(own: Any, asked: str | None, source: str) -> str:
