@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pointveil.errors import InputError
+from pointveil.files.exact import exact_number
 from pointveil.partition import (
     PARTITIONERS,
     AdaptiveGrid,
@@ -163,12 +164,9 @@ def register_method(method: Method) -> Method:
 
 
 def _exact_part(purpose: str, part: object) -> Fraction:
-    try:
-        exact = Fraction(repr(part)) if isinstance(part, float) else Fraction(str(part))
-    except (ValueError, ZeroDivisionError):
-        raise InputError(f"The part for '{purpose}' must be a number such as 0.5 or 1/2, not {part!r}.") from None
-    if not 0 < exact <= 1:
-        raise InputError(f"The part for '{purpose}' must be more than 0 and at most 1, not {part}.")
+    exact = exact_number(part, f"The part for '{purpose}'", 0, 1)
+    if not exact:
+        raise InputError(f"The part for '{purpose}' must be more than 0.")
     return exact
 
 

@@ -6,14 +6,15 @@ import secrets
 from collections.abc import Callable
 
 import numpy as np
-import pyproj
 from numpy.typing import NDArray
 
 from pointveil.errors import BudgetError, InputError
+from pointveil.files.crs import transform
+from pointveil.files.lattice import snap, steps_per_unit
 from pointveil.methods import DEFAULT_METHOD, Method, find_method
 from pointveil.statement import MethodUsed, Statement
 from pointveil.surveys import Recorder, Survey
-from pointveil.synthetic import SyntheticPoints, snap, steps_per_unit
+from pointveil.synthetic import SyntheticPoints
 from pointveil.vault import Vault
 from pointveil.world import World
 
@@ -168,11 +169,5 @@ Change = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 def _transforms(world: World, crs: str) -> tuple[Change, Change]:
     """Return the ways from metres to coordinates in `crs`, and back."""
     projection = world.projection
-    if pyproj.CRS.from_user_input(crs).equals(pyproj.CRS.from_user_input(projection.crs), ignore_axis_order=True):
-        return projection.from_metres, projection.to_metres
-    there = pyproj.Transformer.from_crs(projection.crs, crs, always_xy=True)
-    back = pyproj.Transformer.from_crs(crs, projection.crs, always_xy=True)
-    return (
-        lambda xy: np.column_stack(there.transform(*projection.from_metres(xy).T)),
-        lambda coordinates: projection.to_metres(np.column_stack(back.transform(*coordinates.T))),
-    )
+    there, back = transform(projection.crs, crs), transform(crs, projection.crs)
+    return lambda xy: there(projection.from_metres(xy)), lambda coordinates: projection.to_metres(back(coordinates))

@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyproj
 from numpy.typing import NDArray
 
 from pointveil import showing
 from pointveil.errors import missing_extra
+from pointveil.files.crs import short_name
+from pointveil.files.lattice import steps_per_unit
 from pointveil.files.whole import write_whole
 from pointveil.formats import Layout, format_of, output_layout, write_points
 from pointveil.statement import Output, OutputFile, SigningKey, Statement
 from pointveil.world import World
-from pointveil.world.projection import short_name
 
 if TYPE_CHECKING:
     import geopandas
@@ -164,20 +164,6 @@ def _import(package: str) -> Any:
 def check_format(path: Path) -> None:
     """Refuse a file name whose suffix stands for no format."""
     format_of(path)
-
-
-def steps_per_unit(crs: str) -> int:
-    """Return how many lattice steps one unit has: 1e7 for a degree, 100 for a metre or a foot."""
-    return 10**7 if pyproj.CRS.from_user_input(crs).is_geographic else 100
-
-
-def snap(coordinates: NDArray[np.float64], crs: str) -> NDArray[np.float64]:
-    """Return coordinates rounded to the public lattice of their CRS."""
-    steps = steps_per_unit(crs)
-    snapped = np.rint(coordinates * steps)
-    snapped /= steps
-    snapped += 0.0  # no negative zero
-    return snapped
 
 
 def points_digest(chunks: Any, crs: str) -> str:

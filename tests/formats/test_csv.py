@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pointveil.errors import InputError
+from pointveil.files.lattice import snap
 from pointveil.formats import Layout, open_points, output_layout, records, write_points
 
 NAN = float("nan")
@@ -262,8 +263,8 @@ def test_numbers_are_written_short_and_plain(tmp_path: Path) -> None:
     degrees, metres = tmp_path / "degrees.csv", tmp_path / "metres.csv"
     points = np.array([[0.1 + 0.2, -0.0], [-8.61234567891, 100.0]])
 
-    write_points(degrees, [points], Layout("csv", x="lon", y="lat"), statement=None, total=2)
-    write_points(metres, [points], Layout("csv", x="x", y="y", crs="EPSG:3763"), statement=None, total=2)
+    for path, form in ((degrees, Layout("csv", x="lon", y="lat")), (metres, Layout("csv", crs="EPSG:3763"))):
+        write_points(path, [snap(points, form.crs)], form, statement=None, total=2)
 
     assert degrees.read_text() == "lon,lat\n0.3,0\n-8.6123457,100\n"
     assert metres.read_text() == "x,y\n0.3,0\n-8.61,100\n"

@@ -14,7 +14,7 @@ import shapely
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
-from pointveil.formats import frames, open_points, output_layout
+from pointveil.formats import base, open_points, output_layout
 from pointveil.formats.wkb import wkb_of_points
 
 COLUMNS: dict[str, list[Any]] = {"id": ["a", "b"], "lat": [41.5, 41.25], "lon": [-8.5, -8.25]}
@@ -26,6 +26,13 @@ def frame_of(library: str, columns: dict[str, list[Any]] = COLUMNS) -> Any:
         return pa.table(columns)
     if library == "record batch":
         return pa.table(columns).combine_chunks().to_batches()[0]
+    if library == "reader":
+        return pa.table(columns).to_reader()
+    if library == "stream":
+        return Stream(pa.table(columns))
+    if library == "duckdb":
+        duckdb = pytest.importorskip("duckdb", reason="DuckDB is not among the development requirements")
+        return duckdb.from_arrow(pa.table(columns))
     if library == "polars lazy":
         return pytest.importorskip("polars").DataFrame(columns).lazy()
     return pytest.importorskip(library).DataFrame(columns)
@@ -36,7 +43,17 @@ def read(source: Any, **options: Any) -> NDArray[np.float64]:
     return np.concatenate([np.empty((0, 2)), *batches])
 
 
-LIBRARIES = ["pyarrow", "record batch", "pandas", "polars", "polars lazy"]
+class Stream:
+    """What DuckDB, ibis and others give: an Arrow stream, and nothing else that is used here."""
+
+    def __init__(self, table: Any) -> None:
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
+LIBRARIES = ["pyarrow", "record batch", "reader", "stream", "pandas", "polars", "polars lazy", "duckdb"]
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -126,7 +143,7 @@ NOBODY = [None, float("nan"), np.float32("nan"), Decimal("nan"), np.datetime64("
 @pytest.mark.parametrize("odd", [*ODD, *NOBODY], ids=lambda value: type(value).__name__)
 def test_one_odd_value_changes_how_no_other_is_read(odd: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     pandas = pytest.importorskip("pandas")
-    monkeypatch.setattr(frames, "BATCH_ROWS", 4)
+    monkeypatch.setattr(base, "BATCH_ROWS", 4)
     values = [1, np.int64(1), 2.5, "2.5", None, "x", b"2", 3]
 
     def read_column(things: list[Any]) -> tuple[list[Any], list[Any]]:
@@ -187,7 +204,7 @@ def test_a_query_that_fails_quotes_no_record() -> None:
     polars = pytest.importorskip("polars")
     lazy = polars.DataFrame({"lon": ["1", "secret"], "lat": [1.0, 2.0]}).lazy()
 
-    with pytest.raises(InputError, match="The polars frame cannot be collected") as caught:
+    with pytest.raises(InputError, match="The frame cannot be read; see that its own query runs") as caught:
         open_points(lazy.with_columns(polars.col("lon").cast(polars.Float64)))
 
     assert caught.value.__suppress_context__
@@ -224,7 +241,7 @@ def test_an_arrow_table_with_a_geometry_is_read() -> None:
 
 
 def test_a_frame_can_be_read_again_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(frames, "BATCH_ROWS", 1)
+    monkeypatch.setattr(base, "BATCH_ROWS", 1)
 
     for library in ("pyarrow", "pandas", "polars"):
         source = open_points(frame_of(library), person="id")
@@ -232,7 +249,122 @@ def test_a_frame_can_be_read_again_in_pieces(monkeypatch: pytest.MonkeyPatch) ->
             assert [batch.coordinates.tolist() for batch in source.batches()] == [[point] for point in POINTS.tolist()]
 
 
-@pytest.mark.parametrize("source", [5, None, [[1, 2]], {"lon": [1]}, np.zeros((3, 2))])
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_a_stream_that_flows_once_answers_twice(library: str) -> None:
+    source = open_points(frame_of(library), person="id")
+
+    for _ in range(2):
+        (batch,) = source.batches()
+        assert np.array_equal(batch.coordinates, POINTS)
+
+
+def test_of_a_stream_only_the_needed_columns_are_kept() -> None:
+    wide = pa.table({**COLUMNS, "diary": ["x" * 10**6] * 2})
+    before = pa.total_allocated_bytes()
+
+    source = open_points(pa.RecordBatchReader.from_batches(wide.schema, (b for b in wide.to_batches())), person="id")
+
+    assert source.layout.left_out == ("id", "diary")
+    assert pa.total_allocated_bytes() - before < 10**6
+
+
+def test_a_stream_that_breaks_quotes_no_record() -> None:
+    def batches() -> Any:
+        yield pa.record_batch({"lon": [1.0], "lat": [2.0]})
+        raise RuntimeError("secret")
+
+    schema = pa.schema([("lon", pa.float64()), ("lat", pa.float64())])
+
+    with pytest.raises(InputError, match="The frame cannot be read") as caught:
+        open_points(pa.RecordBatchReader.from_batches(schema, batches()))
+
+    assert caught.value.__suppress_context__
+    assert "secret" not in str(caught.value)
+
+
+def test_python_objects_in_polars_are_no_persons() -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({**COLUMNS, "who": polars.Series([object(), object()], dtype=polars.Object)})
+
+    assert np.array_equal(read(frame), POINTS)
+    with pytest.raises(InputError, match="Column 'who' of the frame holds Python objects"):
+        open_points(frame, person="who")
+
+
+def test_a_series_of_geometries_says_its_own_crs() -> None:
+    geopandas = pytest.importorskip("geopandas")
+    series = geopandas.GeoSeries([shapely.Point(1, 2), None, shapely.Point(3, 4)], crs="EPSG:3763")
+
+    source = open_points(series)
+
+    assert np.array_equal(read(series), np.array([(1, 2), (np.nan, np.nan), (3, 4)]), equal_nan=True)
+    assert (source.layout.crs, source.layout.geometry, source.layout.left_out) == ("EPSG:3763", "geometry", ())
+    with pytest.raises(InputError, match="says its own CRS"):
+        open_points(series, crs="EPSG:4326")
+    with pytest.raises(InputError, match="does not say its CRS"):
+        open_points(series.set_crs(None, allow_override=True))
+    with pytest.raises(InputError, match="no column 'who'"):
+        open_points(series, person="who")
+
+
+MASKED = np.ma.masked_array(POINTS, mask=[[False, False], [True, False]])
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (POINTS, POINTS),
+        (POINTS.astype(object), POINTS),
+        (POINTS.astype(str), POINTS),
+        (POINTS.tolist(), POINTS),
+        (tuple(map(tuple, POINTS.tolist())), POINTS),
+        (POINTS[::-1].astype(np.float32), POINTS[::-1]),
+        (np.array([[1, 2]], dtype=np.int8), [(1, 2)]),
+        (np.empty((0, 2)), np.empty((0, 2))),
+        ([], np.empty((0, 2))),
+        (MASKED, [POINTS[0], (NAN, POINTS[1, 1])]),
+        ([(1, 2), 5, None, (1, 2, 3), "ab", {}, (True, 2), ("3", "4"), (np.inf, 1), iter(())], None),
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("error")
+def test_arrays_and_lists_of_pairs_are_points(source: Any, expected: Any) -> None:
+    if expected is None:
+        expected = [(1, 2), *[(NAN, NAN)] * 5, (NAN, 2), (3, 4), (NAN, 1), (NAN, NAN)]
+
+    found = read(source)
+
+    assert np.array_equal(found, np.asarray(expected, dtype=float).reshape(-1, 2), equal_nan=True)
+    degrees, metres = open_points(source).layout, open_points(source, crs="EPSG:3763").layout
+    assert (degrees.crs, degrees.names) == ("EPSG:4326", ("lon", "lat"))
+    assert (metres.crs, metres.names) == ("EPSG:3763", ("x", "y"))
+
+
+def test_reading_an_array_leaves_it_alone() -> None:
+    array = np.array([[np.inf, 1.0]])
+
+    read(array)
+
+    assert array.tolist() == [[np.inf, 1.0]]
+
+
+@pytest.mark.parametrize("array", [np.zeros(2), np.zeros((41, 3)), np.zeros((41, 2), bool), np.zeros((41, 2), "M8[s]")])
+def test_an_array_of_another_shape_is_refused_without_its_length(array: Any) -> None:
+    with pytest.raises(InputError, match="two columns, x and y") as caught:
+        open_points(array)
+
+    assert "41" not in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [{"columns": ("x", "y")}, {"person": "who"}])
+def test_an_array_has_no_columns_to_name(options: Any) -> None:
+    for source in (POINTS, POINTS.tolist()):
+        with pytest.raises(InputError, match="have no columns"):
+            open_points(source, **options)
+
+
+@pytest.mark.parametrize("source", [5, None, {"lon": [1]}, {(1, 2)}, iter([(1, 2)])])
 def test_what_is_no_frame_is_refused_by_its_type(source: Any) -> None:
     with pytest.raises(InputError, match=f"cannot be read from a {type(source).__name__}"):
         open_points(source)

@@ -209,7 +209,7 @@ def test_nothing_of_the_records_is_in_the_layout(tmp_path: Path) -> None:
 
 def test_gdal_reads_what_is_written_here(tmp_path: Path) -> None:
     path = tmp_path / "out.geojson"
-    points = np.array([[-8.6, 41.0], [0.000001, 100.0]])
+    points = np.array([[-8.6, 41.0], [0.01, 100.0]])
 
     write_points(path, [points], Layout("geojson", crs="EPSG:3763", layer="here"), statement='a "b"', total=2)
 

@@ -207,7 +207,7 @@ def test_a_shapefile_needs_its_index(tmp_path: Path) -> None:
     path = saved(tmp_path / "people.shp", ["POINT (1 2)"])
     path.with_suffix(".shx").unlink()
 
-    with pytest.raises(InputError, match=r"people\.shp cannot be opened .*\.shx and \.dbf must stand beside it"):
+    with pytest.raises(InputError, match=r"people\.shp cannot be opened; its \.shx and \.dbf must stand beside it"):
         open_points(path)
 
 
@@ -238,5 +238,18 @@ def test_a_database_that_is_no_geopackage_is_refused(tmp_path: Path) -> None:
         database.execute("CREATE TABLE people (lon, lat)")
     database.close()
 
-    with pytest.raises(InputError, match=r"people\.gpkg is not a GPKG file"):
+    with pytest.raises(InputError, match=r"people\.gpkg is not what its suffix"):
+        open_points(path)
+
+
+@pytest.mark.parametrize("suffix", DRIVERS)
+def test_a_file_that_makes_gdal_open_another_is_refused(suffix: str, tmp_path: Path) -> None:
+    secret = saved(tmp_path / "secret.gpkg", ["POINT (1 2)"])
+    layer = f'<OGRVRTLayer name="secret"><SrcDataSource>{secret}</SrcDataSource></OGRVRTLayer>'
+    padded = "<OGRVRTDataSource><!--".ljust(68) + "GPKG -->" + layer + "</OGRVRTDataSource>"
+    path = tmp_path / f"people{suffix}"
+    path.write_text(padded)
+
+    assert len(pyogrio.read_arrow(path)[1]) == 1  # so GDAL does fall for it
+    with pytest.raises(InputError, match="not what its suffix"):
         open_points(path)

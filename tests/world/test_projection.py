@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from pyproj import Geod
 
 from pointveil.errors import InputError
-from pointveil.world.projection import Projection, parse_crs
+from pointveil.files.crs import parse_crs
+from pointveil.world.projection import Projection
 
 PORTO = (-8.635, 41.123, -8.576, 41.168)
 FIJI = (177.0, -19.0, 182.0, -16.0)

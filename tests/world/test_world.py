@@ -138,7 +138,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, mon
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(InputError, match="No space"):
         World.make(BOX, roads=streets()).write(path)
 
     assert path.read_bytes() == before
@@ -216,7 +216,7 @@ def test_water_that_crosses_itself_overlaps_or_has_no_area_is_repaired() -> None
         (shapely.Polygon(), {}, "no area"),
         (shapely.Polygon([(0, 0), (1, 1), (2, 2)]), {}, "no area"),
         (shapely.Point(1, 1), {}, "holds Point"),
-        ("none.gpkg", {}, "no file"),
+        ("none.gpkg", {}, "does not exist"),
         (17, {}, "boundary should be"),
         ((0, 80, 90, 90), {}, "pole"),
         ((-180, -90, 180, 90), {}, "pole"),

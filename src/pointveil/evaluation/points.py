@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-import pyproj
 
 from pointveil.errors import InputError
 from pointveil.evaluation.base import XY, Place
+from pointveil.files.crs import transform
 from pointveil.formats import open_points
 
 
@@ -39,10 +39,6 @@ def _checked(xy: XY, kind: str) -> XY:
 
 def _converted(coordinates: XY, crs: str, world: Place) -> XY:
     """Return coordinates of a CRS as metres."""
-    source, target = pyproj.CRS.from_user_input(crs), pyproj.CRS.from_user_input(world.projection.crs)
-    if not source.equals(target, ignore_axis_order=True):
-        transformer = pyproj.Transformer.from_crs(source, target, always_xy=True)
-        moved = transformer.transform(coordinates[:, 0], coordinates[:, 1], errcheck=False)
-        coordinates = np.column_stack(moved)
+    moved = transform(crs, world.projection.crs)(coordinates)
     with np.errstate(all="ignore"):
-        return np.asarray(world.projection.to_metres(coordinates), dtype=np.float64)
+        return np.asarray(world.projection.to_metres(moved), dtype=np.float64)

@@ -1,1 +1,1 @@
-"""Whole files, the public lattice and the names of coordinate systems; no record is looked at here."""
+"""The bottom layer: whole files, exact numbers, the public lattice, CRS names, GDAL; no real record is kept here."""

@@ -1,5 +1,6 @@
 """Files that exist, and files that appear whole or not at all."""
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -13,18 +14,18 @@ def existing_file(path: Path) -> Path:
     """Return the absolute path of a file that exists and has content."""
     try:
         if path.is_dir():
-            raise InputError(f"{path.name or path} is a directory; give the file of points in it.")
+            raise InputError(f"{path.name or path} is a directory; give a file.")
         if not path.is_file():
             raise InputError(f"{path.name} does not exist; check the path.")
         if path.stat().st_size == 0:
             raise InputError(f"{path.name} is empty (0 bytes); it has not even the names of its columns.")
         with path.open("rb"):
-            return path.resolve()
+            return path.absolute()
     except OSError as problem:
         raise InputError(f"{path.name} cannot be opened: {problem.strerror}.") from None
 
 
-def write_whole(path: Path, write: Callable[[Path], None], *, companions: Iterable[str] = ()) -> list[Path]:
+def write_whole(path: Path, write: Callable[[Path], object], *, companions: Iterable[str] = ()) -> list[Path]:
     """Have `write` make a file elsewhere, then put it and the files beside it in place.
 
     Parameters
@@ -63,7 +64,8 @@ def _put_in_place(folder: Path, path: Path, companions: Iterable[str]) -> list[P
         (path.parent / name).unlink(missing_ok=True)
     for member in members:
         member.replace(path.parent / member.name)
-    _sync(path.parent)
+    with contextlib.suppress(OSError):  # not every system can do this to a folder
+        _sync(path.parent)
     return [path.parent / member.name for member in members]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
+from pointveil.files.lattice import snap
 from pointveil.files.whole import existing_file, write_whole
 from pointveil.formats import csv, frames, geojson, parquet, vector
 from pointveil.formats.base import (
@@ -22,7 +23,7 @@ from pointveil.formats.base import (
     PointSource,
     Request,
 )
-from pointveil.formats.crs import is_geographic
+from pointveil.formats.columns import usual_names
 from pointveil.plugins import load_plugins
 
 __all__ = [
@@ -48,12 +49,12 @@ def _vector(suffix: str, driver: vector.Driver) -> Format:
         partial(vector.read, driver),
         partial(vector.write, driver),
         partial(vector.statement, driver),
-        vector.COMPANIONS.get(driver.format, ()),
+        driver.companions,
     )
 
 
 FORMATS = {
-    "csv": Format((".csv", ".tsv", ".txt"), False, csv.read, csv.write, csv.statement),
+    "csv": Format((".csv", ".tsv", ".txt"), False, csv.read, csv.write),
     "parquet": Format((".parquet", ".pq"), False, parquet.read, parquet.write, parquet.statement),
     "geoparquet": Format((".geoparquet",), True, parquet.read, parquet.write_geometry, parquet.statement),
     "geojson": Format((".geojson", ".json"), True, geojson.read, geojson.write, geojson.statement),
@@ -100,11 +101,12 @@ def open_points(
     Parameters
     ----------
     source
-        A path, a pyarrow table, or a pandas, polars or geopandas frame.
+        A path; a frame or stream that Arrow can take (pandas, polars, DuckDB, ibis, pyarrow); a geopandas frame or
+        series; an (n, 2) array or a list of pairs, x (longitude) first.
     columns
         The names of the x (longitude) and y (latitude) columns, if the names alone do not tell.
     crs
-        The CRS of a source that does not say it itself; EPSG:4326 for two plain columns.
+        The CRS of a source that does not state it itself; EPSG:4326 for two plain columns and for arrays.
     person
         The name of the column that says whose a record is.
     layer
@@ -136,7 +138,7 @@ def output_layout(path: str | os.PathLike[str], like: Layout) -> Layout:
     if path.suffix.lower() == ".tsv":
         plain = dataclasses.replace(plain, delimiter="\t")
     if like.x is None or like.y is None:
-        x, y = ("lon", "lat") if is_geographic(like.crs) else ("x", "y")
+        x, y = usual_names(like.crs)
         plain = dataclasses.replace(plain, x=x, y=y, y_first=False)
     return plain
 
@@ -147,12 +149,11 @@ def _has_geometry(layout: Layout) -> bool:
 
 
 def _with_geometry(name: str, stem: str, like: Layout) -> Layout:
-    usual = GEOMETRY_NAMES.get(name, "geometry")
-    new = Layout(name, like.crs, geometry=usual, layer=stem, left_out=like.left_out)
+    geometry = like.geometry or GEOMETRY_NAMES.get(name, "geometry")
     if like.format == name:
-        same = dataclasses.replace(like, geometry=like.geometry or usual, layer=like.layer or stem)
-        return dataclasses.replace(same, x=None, y=None, y_first=False)
-    return dataclasses.replace(new, geometry=like.geometry or usual)
+        layer = like.layer or stem
+        return dataclasses.replace(like, geometry=geometry, layer=layer, x=None, y=None, y_first=False)
+    return Layout(name, like.crs, geometry=geometry, layer=stem, left_out=like.left_out)
 
 
 def write_points(
@@ -170,7 +171,7 @@ def write_points(
     path
         The file; one that exists is replaced at the very end.
     chunks
-        Arrays (n, 2) of x and y in the layout's CRS.
+        Arrays (n, 2) of x and y in the layout's CRS, on its public lattice.
     layout
         The format, names, order and CRS; see `output_layout`.
     statement
@@ -181,14 +182,17 @@ def write_points(
     row = FORMATS[layout.format]
 
     def write(new: Path) -> None:
-        row.write(new, _counted(chunks, total), layout, statement)
+        row.write(new, _checked(chunks, layout.crs, total), layout, statement)
 
     return write_whole(Path(path), write, companions=row.companions)
 
 
-def _counted(chunks: Chunks, total: int) -> Iterator[NDArray[np.float64]]:
+def _checked(chunks: Chunks, crs: str, total: int) -> Iterator[NDArray[np.float64]]:
+    """Yield the chunks, if they hold as many points as was said, each on the public lattice."""
     seen = 0
     for chunk in chunks:
+        if not (np.isfinite(chunk).all() and np.array_equal(snap(chunk, crs), chunk)):
+            raise ValueError("Only points on the public lattice of their CRS are written; nothing was written.")
         seen += len(chunk)
         yield chunk
     if seen != total:
@@ -197,4 +201,4 @@ def _counted(chunks: Chunks, total: int) -> Iterator[NDArray[np.float64]]:
 
 def read_statement(path: str | os.PathLike[str]) -> str | None:
     """Return the statement embedded in a file, or nothing if there is none."""
-    return FORMATS[format_of(path)].statement(Path(path))
+    return FORMATS[format_of(path)].statement(existing_file(Path(path)))

@@ -1,14 +1,17 @@
 """What every format of points has in common."""
 
 import dataclasses
+import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from pointveil.errors import InputError
 
 BATCH_ROWS = 1 << 20
 STATEMENT_KEY = "pointveil.statement"
@@ -91,32 +94,40 @@ class Batch:
     person: Any = None
 
 
-class PointSource(Protocol):
-    """Points that can be read as often as wished, a batch at a time."""
+# What goes wrong in a file that cannot be read to its end; GDAL's errors are runtime errors.
+DAMAGED = (OSError, RuntimeError, pa.ArrowException, sqlite3.Error)
 
-    @property
-    def layout(self) -> Layout:
-        """The public facts of the source."""
+
+@dataclass(frozen=True, repr=False)
+class PointSource:
+    """Points that can be read as often as wished, a batch at a time.
+
+    Parameters
+    ----------
+    layout
+        The public facts of the source.
+    pieces
+        Yields all records in order, anew each time.
+    path
+        The file, if it is one.
+    """
+
+    layout: Layout
+    pieces: Callable[[], Iterator[Batch]]
+    path: Path | None = None
 
     def batches(self) -> Iterator[Batch]:
         """Yield all records in order; no value of a record can make this fail."""
+        try:
+            yield from regrouped(self.pieces())
+        except DAMAGED:
+            name = "The frame" if self.path is None else self.path.name
+            raise InputError(f"{name} is damaged: not all of it can be read.") from None
 
 
 @dataclass(frozen=True)
 class Request:
-    """What the caller said about a source of points.
-
-    Parameters
-    ----------
-    columns
-        The names of the x and y columns; guessed from the names if not given.
-    crs
-        The CRS of a source that does not say it itself.
-    person
-        The name of the column that says whose a record is.
-    layer
-        The layer to read, where there are several.
-    """
+    """What the caller said about a source of points; see `open_points`."""
 
     columns: tuple[str, str] | None = None
     crs: str | None = None
@@ -142,7 +153,7 @@ class Format:
     write
         Writes chunks of coordinates into a new file, whole; the caller cares for names and renaming.
     statement
-        Reads the statement that `write` embedded.
+        Reads the statement that `write` embedded, where there is a place for one.
     companions
         Patterns of the files that stand beside a file and are a part of it.
     """
@@ -151,17 +162,22 @@ class Format:
     has_geometry: bool
     read: Callable[[Path, Request], PointSource]
     write: Callable[[Path, Chunks, Layout, str | None], None]
-    statement: Callable[[Path], str | None]
+    statement: Callable[[Path], str | None] = lambda _: None
     companions: tuple[str, ...] = ()
 
 
-def make_batch(x: NDArray[np.float64], y: NDArray[np.float64], person: Any = None) -> Batch:
-    """Put two columns together; whatever is not finite becomes NaN."""
-    coordinates = np.empty((len(x), 2))
-    coordinates[:, 0] = x
-    coordinates[:, 1] = y
+def make_batch(coordinates: NDArray[np.float64], person: Any = None) -> Batch:
+    """Make a batch of coordinates (n, 2), which nobody else holds; whatever is not finite becomes NaN, in place."""
+    if not coordinates.flags.writeable:  # a view of an Arrow buffer
+        coordinates = coordinates.copy()
     coordinates[~np.isfinite(coordinates)] = np.nan
     return Batch(coordinates, person)
+
+
+def slices(count: int) -> Iterator[slice]:
+    """Yield the slices of a batch each that `count` records have."""
+    for start in range(0, count, BATCH_ROWS):
+        yield slice(start, min(start + BATCH_ROWS, count))
 
 
 def regrouped(batches: Iterable[Batch]) -> Iterator[Batch]:

@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from pointveil.errors import InputError
+from pointveil.files.crs import DEGREES, LONGITUDE_FIRST, chosen_crs, is_geographic, is_longitude_first, known_crs
+from pointveil.formats.base import Layout
 from pointveil.formats.values import NUMBER
 
 COORDINATE_NAMES = (
@@ -56,7 +59,7 @@ def listed(names: Sequence[str]) -> str:
     """Say the names of columns, unless they look like a first record in place of a header."""
     if any(looks_like_data(name) for name in names):
         return "its first line seems to hold data rather than names: add a line with the names of the columns."
-    some = ", ".join(name[:40] for name in names[:30])
+    some = ", ".join(name[:40] for name in names[:30]) or "none"
     return f"it has {some}{', …' if len(names) > 30 else ''}."
 
 
@@ -69,3 +72,37 @@ def no_columns(columns: tuple[str, str] | None, source: str) -> None:
     """Refuse names of columns for a format whose points are geometries."""
     if columns is not None:
         raise InputError(f"{source} holds geometries, so it needs no names of columns; leave --columns out.")
+
+
+def usual_names(crs: str) -> tuple[str, str]:
+    """Return what x and y are called where nobody named them."""
+    return ("lon", "lat") if is_geographic(crs) else ("x", "y")
+
+
+def plain_layout(
+    kind: str, names: Sequence[str], places: tuple[int, int], crs: str | None, source: str, **more: str
+) -> Layout:
+    """Return the public facts of points in two columns, which are degrees unless the caller names another CRS.
+
+    Parameters
+    ----------
+    kind
+        The format.
+    names, places
+        The names of all columns, and where x and y stand among them.
+    crs
+        The CRS that the caller named, if any.
+    source
+        What to call the source in errors.
+    more
+        Other fields of the layout.
+    """
+    x, y = places
+    left_out = tuple(name for place, name in enumerate(names) if place not in places)
+    known = chosen_crs(crs or DEGREES, None, source)
+    return Layout(kind, crs=known, x=names[x], y=names[y], y_first=y < x, left_out=left_out, **more)
+
+
+def file_crs(crs: Any) -> str | None:
+    """Return the name that a file uses for its CRS, if it is not the one used here."""
+    return LONGITUDE_FIRST if crs is not None and is_longitude_first(known_crs(crs, "the file")) else None

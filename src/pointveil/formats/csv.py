@@ -13,10 +13,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from pointveil.errors import InputError
-from pointveil.files.whole import existing_file
-from pointveil.formats.base import Batch, Chunks, Layout, Request, make_batch, regrouped
-from pointveil.formats.columns import find_column, find_columns
-from pointveil.formats.crs import DEFAULT_CRS, canonical_chunks, chosen_crs
+from pointveil.formats.base import Batch, Chunks, Layout, PointSource, Request, make_batch
+from pointveil.formats.columns import find_column, find_columns, plain_layout
 from pointveil.formats.persons import person_column
 from pointveil.formats.records import LONGEST_RECORD, fields_of, records
 from pointveil.formats.values import numbers
@@ -39,15 +37,15 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True)
-class CsvPoints:
-    """A CSV file of points.
+class CsvRecords:
+    """The records of a CSV file.
 
     Parameters
     ----------
     path
         The file.
-    layout
-        Its public facts.
+    delimiter
+        What stands between two fields.
     start
         Where the first record begins, in bytes.
     width
@@ -57,34 +55,28 @@ class CsvPoints:
     """
 
     path: Path
-    layout: Layout
+    delimiter: str
     start: int
     width: int
     fields: tuple[int, ...]
 
     def batches(self) -> Iterator[Batch]:
         """Yield all records; a line with the wrong number of fields is left out."""
-        return regrouped(self._batches())
-
-    def _batches(self) -> Iterator[Batch]:
-        try:
-            with self.path.open("rb") as stream:
-                stream.seek(self.start)
-                for part in records(stream, self.layout.delimiter):
-                    yield self._batch(part.text)
-                    if part.others:
-                        yield self._in_text(self._columns(part.others))
-        except OSError as problem:
-            raise InputError(f"{self.path.name} cannot be read: {problem.strerror}.") from None
+        with self.path.open("rb") as stream:
+            stream.seek(self.start)
+            for part in records(stream, self.delimiter):
+                yield self._batch(part.text)
+                if part.others:
+                    yield self._in_text(self._columns(part.others))
 
     def _batch(self, block: bytes) -> Batch:
         if not block.strip():
-            return make_batch(np.empty(0), np.empty(0), pa.array([], pa.binary()) if self.fields[2:] else None)
+            return make_batch(np.empty((0, 2)), pa.array([], pa.binary()) if self.fields[2:] else None)
         try:
             table = self._parsed(block, pa.float64())
         except pa.ArrowException:
             return self._leniently(block)
-        return self._made(numbers(table.column(0)), numbers(table.column(1)), table.columns[2:])
+        return self._made([numbers(column) for column in table.columns[:2]], table.columns[2:])
 
     def _leniently(self, block: bytes) -> Batch:
         # Arrow shows lines of the wrong width to Python as UTF-8, and complains aloud when they are not.
@@ -93,7 +85,7 @@ class CsvPoints:
         try:
             columns = self._parsed(text, pa.binary(), lambda _: "skip").columns
         except pa.ArrowException:
-            return self._in_text(self._columns([fields_of(line, self.layout.delimiter) for line in block.split(b"\n")]))
+            return self._in_text(self._columns([fields_of(line, self.delimiter) for line in block.split(b"\n")]))
         if encode and len(columns) > 2:
             person = [value.decode().encode("latin-1") for value in columns[2].to_pylist()]
             columns = [*columns[:2], pa.array(person, pa.binary())]
@@ -110,7 +102,7 @@ class CsvPoints:
                 use_threads=False,
             ),
             arrow_csv.ParseOptions(
-                delimiter=self.layout.delimiter,
+                delimiter=self.delimiter,
                 quote_char='"' if b'"' in block else False,
                 invalid_row_handler=wrong_width,
             ),
@@ -123,19 +115,16 @@ class CsvPoints:
         return [pa.array(column, pa.binary()) for column in columns]
 
     def _in_text(self, columns: list[Any]) -> Batch:
-        decimal_comma = self.layout.delimiter != ","
-        x, y = (numbers(column, decimal_comma=decimal_comma) for column in columns[:2])
-        return self._made(x, y, columns[2:])
+        decimal_comma = self.delimiter != ","
+        return self._made([numbers(column, decimal_comma=decimal_comma) for column in columns[:2]], columns[2:])
 
-    def _made(self, x: Any, y: Any, person: list[Any]) -> Batch:
-        if not person:
-            return make_batch(x, y)
-        return make_batch(x, y, person_column(pc.replace_substring_regex(person[0], r"^[\s\v]+|[\s\v]+$", b"")))
+    def _made(self, axes: list[Any], person: list[Any]) -> Batch:
+        trimmed = [person_column(pc.replace_substring_regex(names, r"^[\s\v]+|[\s\v]+$", b"")) for names in person]
+        return make_batch(np.column_stack(axes), *trimmed)
 
 
-def read(path: Path, request: Request) -> CsvPoints:
+def read(path: Path, request: Request) -> PointSource:
     """Open a CSV file; its delimiter and columns follow from its first line alone."""
-    path = existing_file(path)
     with path.open("rb") as stream:
         head = stream.read(LONGEST_RECORD)
     for mark, kind in NOT_TEXT.items():
@@ -144,16 +133,8 @@ def read(path: Path, request: Request) -> CsvPoints:
     delimiter, names, start = header(head, request, path.name)
     x, y = find_columns(names, request.columns, path.name)
     fields = [x, y] + ([find_column(names, request.person, path.name)] if request.person else [])
-    layout = Layout(
-        "csv",
-        crs=chosen_crs(request.crs or DEFAULT_CRS, None, path.name),
-        x=names[x],
-        y=names[y],
-        y_first=y < x,
-        delimiter=delimiter,
-        left_out=tuple(name for place, name in enumerate(names) if place not in (x, y)),
-    )
-    return CsvPoints(path, layout, start, len(names), tuple(fields))
+    layout = plain_layout("csv", names, (x, y), request.crs, path.name, delimiter=delimiter)
+    return PointSource(layout, CsvRecords(path, delimiter, start, len(names), tuple(fields)).batches, path)
 
 
 def header(head: bytes, request: Request, source: str) -> tuple[str, list[str], int]:
@@ -214,12 +195,6 @@ def write(path: Path, chunks: Chunks, layout: Layout, statement: str | None) -> 
         csv.writer(line, delimiter=layout.delimiter, lineterminator="\n").writerow(layout.names)
         stream.write(line.getvalue().encode("utf-8"))
         options = arrow_csv.WriteOptions(include_header=False, delimiter=layout.delimiter)
-        for chunk in canonical_chunks(chunks, layout.crs):
+        for chunk in chunks:
             columns = layout.in_file_order(chunk)
             arrow_csv.write_csv(pa.table([pa.array(column) for column in columns], ["0", "1"]), stream, options)
-
-
-def statement(path: Path) -> str | None:
-    """Return nothing: CSV has no place for a statement."""
-    del path
-    return None

@@ -1,116 +1,105 @@
-"""Points in frames that the caller holds: pyarrow, pandas, polars, geopandas."""
+"""Points that the caller holds in memory: Arrow streams, frames, geometries, arrays and lists of pairs."""
 
 import dataclasses
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
 from pointveil.errors import InputError
-from pointveil.formats.base import BATCH_ROWS, Batch, Layout, Request, make_batch
-from pointveil.formats.columns import find_column, find_columns
-from pointveil.formats.crs import DEFAULT_CRS, chosen_crs
+from pointveil.files.crs import DEGREES, chosen_crs
+from pointveil.formats.base import Batch, Layout, PointSource, Request, make_batch, slices
+from pointveil.formats.columns import find_column, find_columns, no_columns, plain_layout, usual_names
 from pointveil.formats.series import numeric_reader, person_reader
 from pointveil.formats.tables import batch_of, layout_of, needed_columns
+from pointveil.formats.values import number_of, numbers_of
 from pointveil.formats.wkb import points_of_shapes
 
 SOURCE = "The frame"
 
-
-@dataclass(frozen=True, repr=False)
-class FramePoints:
-    """Points in memory.
-
-    Parameters
-    ----------
-    layout
-        The public facts.
-    pieces
-        Yields the records anew each time.
-    """
-
-    layout: Layout
-    pieces: Callable[[], Iterator[Batch]]
-
-    def batches(self) -> Iterator[Batch]:
-        """Yield all records in order."""
-        return self.pieces()
+Rows = Callable[[slice], Any]
+"""Returns something about some of the records."""
 
 
-def read(source: Any, request: Request) -> FramePoints:
-    """Open a frame of any library in the table, none of which needs to be installed."""
+def read(source: Any, request: Request) -> PointSource:
+    """Open whatever holds points; no library of frames needs to be installed."""
     for kind in type(source).__mro__:
         reader = READERS.get((kind.__module__.split(".")[0], kind.__name__))
         if reader is not None:
             return reader(source, request)
+    if hasattr(source, "__arrow_c_stream__"):
+        stream = _reader(source)
+        return _from_stream(stream, _layout(stream.schema, request), request.person)
     raise InputError(
-        f"Points cannot be read from a {type(source).__name__}; give a path, a pyarrow table, "
-        "or a pandas, polars or geopandas frame.",
+        f"Points cannot be read from a {type(source).__name__}; give a path, an (n, 2) array, a geopandas frame or "
+        "series, or anything with an Arrow stream (pandas, polars, DuckDB, ibis, pyarrow).",
     )
 
 
-def _from_arrow(table: Any, request: Request) -> FramePoints:
-    layout = _as_frame(layout_of(table.schema, request, SOURCE))
-    columns = needed_columns(layout, request.person)
+def _in_memory(layout: Layout, count: int, coordinates: Rows, people: Rows = lambda _: None) -> PointSource:
+    def pieces() -> Iterator[Batch]:
+        for part in slices(count):
+            yield make_batch(coordinates(part), people(part))
+
+    return PointSource(layout, pieces)
+
+
+def _from_stream(stream: Any, layout: Layout, person: str | None) -> PointSource:
+    """Read what is needed of a stream into memory: it may be there only once, and is asked several times."""
+    columns = needed_columns(layout, person)
+    schema = pa.schema([stream.schema.field(name) for name in columns])
+    table = _quietly(lambda: pa.Table.from_batches([batch.select(columns) for batch in stream], schema))
 
     def pieces() -> Iterator[Batch]:
-        for start in range(0, table.num_rows, BATCH_ROWS):
-            yield batch_of(table.select(columns).slice(start, BATCH_ROWS), layout, request.person)
+        for part in slices(table.num_rows):
+            yield batch_of(table.slice(part.start, part.stop - part.start), layout, person)
 
-    return FramePoints(layout, pieces)
+    return PointSource(layout, pieces)
 
 
-def _from_polars(frame: Any, request: Request) -> FramePoints:
-    names = _quietly(lambda: frame.collect_schema().names())
-    wanted = [names[place] for place in find_columns(names, request.columns, SOURCE)]
-    columns = list(dict.fromkeys([*wanted, *([request.person] if request.person else [])]))
+def _from_polars(frame: Any, request: Request) -> PointSource:
+    """Collect no more columns than are needed."""
+    layout = _layout(_quietly(lambda: frame.head(0).lazy().collect().to_arrow()).schema, request)
+    columns = needed_columns(layout, request.person)
     for name in columns:
-        find_column(names, name, SOURCE)
-    part = frame.select(columns)
-    table = _quietly(lambda: _collected(part).to_arrow())
-    points = _from_arrow(table, dataclasses.replace(request, columns=(wanted[0], wanted[1])))
-    left_out = tuple(name for name in names if name not in wanted)
-    y_first = names.index(wanted[1]) < names.index(wanted[0])
-    return FramePoints(dataclasses.replace(points.layout, left_out=left_out, y_first=y_first), points.pieces)
+        # Of a Python object Arrow sees the address alone, so that one person would seem to be many.
+        if str(frame.collect_schema()[name]) == "Object":
+            raise InputError(f"Column {name!r} of the frame holds Python objects; make it text or numbers first.")
+    part = _quietly(lambda: frame.select(columns).lazy().collect().to_arrow())
+    return _from_stream(_reader(part), layout, request.person)
 
 
-def _collected(frame: Any) -> Any:
-    return frame.collect() if hasattr(frame, "collect") else frame
+def _layout(schema: Any, request: Request) -> Layout:
+    return dataclasses.replace(layout_of(schema, request, SOURCE), format="frame")
+
+
+def _reader(source: Any) -> Any:
+    return _quietly(lambda: pa.RecordBatchReader.from_stream(source))
 
 
 def _quietly(work: Callable[[], Any]) -> Any:
-    """Do what polars may refuse with words that quote a record."""
+    """Do what may be refused with words that quote a record."""
     try:
         return work()
-    except Exception:  # noqa: BLE001 — polars and its plug-ins raise errors of any kind
-        raise InputError("The polars frame cannot be collected; see that its own query runs.") from None
+    except Exception:  # noqa: BLE001 — a query of any library raises errors of any kind
+        raise InputError("The frame cannot be read; see that its own query runs.") from None
 
 
-def _from_pandas(frame: Any, request: Request) -> FramePoints:
+def _from_pandas(frame: Any, request: Request) -> PointSource:
     names = [str(name) for name in frame.columns]
-    x, y = find_columns(names, request.columns, SOURCE)
-    coordinates_of = [numeric_reader(frame.iloc[:0, place], names[place]) for place in (x, y)]
-    people = _people(frame, names, request)
-    layout = Layout(
-        "frame",
-        crs=chosen_crs(request.crs or DEFAULT_CRS, None, SOURCE),
-        x=names[x],
-        y=names[y],
-        y_first=y < x,
-        left_out=tuple(name for place, name in enumerate(names) if place not in (x, y)),
-    )
+    places = find_columns(names, request.columns, SOURCE)
+    readers = [numeric_reader(frame.iloc[:0, place], names[place]) for place in places]
 
-    def pieces() -> Iterator[Batch]:
-        for start in range(0, len(frame), BATCH_ROWS):
-            part = slice(start, start + BATCH_ROWS)
-            horizontal, vertical = (
-                read(frame.iloc[part, place]) for read, place in zip(coordinates_of, (x, y), strict=True)
-            )
-            yield make_batch(horizontal, vertical, people(part))
+    def coordinates(part: slice) -> Any:
+        return np.column_stack([read(frame.iloc[part, at]) for read, at in zip(readers, places, strict=True)])
 
-    return FramePoints(layout, pieces)
+    layout = plain_layout("frame", names, places, request.crs, SOURCE)
+    return _in_memory(layout, len(frame), coordinates, _people(frame, names, request))
 
 
-def _from_geopandas(frame: Any, request: Request) -> FramePoints:
+def _from_geopandas(frame: Any, request: Request) -> PointSource:
     if request.columns is not None:
         return _from_pandas(frame, request)
     names = [str(name) for name in frame.columns]
@@ -118,22 +107,23 @@ def _from_geopandas(frame: Any, request: Request) -> FramePoints:
         shapes = frame.geometry
     except AttributeError:
         raise InputError("The frame has no geometry; set one, or say columns=('LON', 'LAT').") from None
-    people = _people(frame, names, request)
+    left_out = tuple(other for other in names if other != str(shapes.name))
+    return _from_shapes(shapes, request, left_out, _people(frame, names, request))
+
+
+def _from_shapes(
+    shapes: Any, request: Request, left_out: tuple[str, ...] = (), people: Rows | None = None
+) -> PointSource:
+    """Open a series of geometries, which says its own CRS."""
+    no_columns(request.columns, "The series")
     own = None if shapes.crs is None else shapes.crs.to_wkt()
-    name = str(shapes.name)
-    left_out = tuple(other for other in names if other != name)
+    name = "geometry" if shapes.name is None else str(shapes.name)
     layout = Layout("frame", crs=chosen_crs(own, request.crs, SOURCE), geometry=name, left_out=left_out)
-
-    def pieces() -> Iterator[Batch]:
-        for start in range(0, len(frame), BATCH_ROWS):
-            part = slice(start, start + BATCH_ROWS)
-            coordinates = points_of_shapes(shapes.iloc[part].to_numpy())
-            yield make_batch(coordinates[:, 0], coordinates[:, 1], people(part))
-
-    return FramePoints(layout, pieces)
+    people = people or _people(shapes, [], request)
+    return _in_memory(layout, len(shapes), lambda part: points_of_shapes(shapes.iloc[part].to_numpy()), people)
 
 
-def _people(frame: Any, names: list[str], request: Request) -> Callable[[slice], Any]:
+def _people(frame: Any, names: list[str], request: Request) -> Rows:
     """Return what gives the persons of some rows of a pandas frame."""
     if request.person is None:
         return lambda _: None
@@ -142,15 +132,48 @@ def _people(frame: Any, names: list[str], request: Request) -> Callable[[slice],
     return lambda part: read(frame.iloc[part, place])
 
 
-def _as_frame(layout: Layout) -> Layout:
-    return dataclasses.replace(layout, format="frame")
+def _from_array(values: Any, request: Request) -> PointSource:
+    if values.ndim != 2 or values.shape[1] != 2 or values.dtype.kind not in "iufOUS":
+        raise InputError("An array of points has two columns, x and y (or longitude and latitude), of numbers.")
+    return _from_pairs(values, request, _floats)
 
 
-READERS: dict[tuple[str, str], Callable[[Any, Request], FramePoints]] = {
-    ("pyarrow", "Table"): _from_arrow,
-    ("pyarrow", "RecordBatch"): _from_arrow,
+def _floats(values: Any) -> NDArray[np.float64]:
+    if values.dtype.kind in "iuf":
+        return np.ma.filled(values.astype(np.float64), np.nan)
+    return numbers_of(np.ma.filled(values.astype(object), None).ravel()).reshape(-1, 2)
+
+
+def _one_by_one(pairs: Sequence[Any]) -> NDArray[np.float64]:
+    return np.array([_pair(value) for value in pairs], dtype=np.float64).reshape(-1, 2)
+
+
+def _pair(value: Any) -> tuple[float, float]:
+    try:
+        x, y = value
+    except Exception:  # noqa: BLE001 — whatever a stranger's object raises, it is a record nowhere
+        return float("nan"), float("nan")
+    return number_of(x), number_of(y)
+
+
+def _from_pairs(
+    pairs: Any, request: Request, floats: Callable[[Any], NDArray[np.float64]] = _one_by_one
+) -> PointSource:
+    """Open points that have no names at all: degrees, unless the caller names another CRS."""
+    if request.columns is not None or request.person is not None:
+        raise InputError("Arrays and lists of points have no columns; give a frame to name columns or a person.")
+    crs = chosen_crs(request.crs or DEGREES, None, SOURCE)
+    layout = plain_layout("frame", usual_names(crs), (0, 1), crs, SOURCE)
+    return _in_memory(layout, len(pairs), lambda part: floats(pairs[part]))
+
+
+READERS: dict[tuple[str, str], Callable[[Any, Request], PointSource]] = {
     ("geopandas", "GeoDataFrame"): _from_geopandas,
+    ("geopandas", "GeoSeries"): _from_shapes,
     ("pandas", "DataFrame"): _from_pandas,
     ("polars", "DataFrame"): _from_polars,
     ("polars", "LazyFrame"): _from_polars,
+    ("numpy", "ndarray"): _from_array,
+    ("builtins", "list"): _from_pairs,
+    ("builtins", "tuple"): _from_pairs,
 }

@@ -5,7 +5,7 @@ import json
 import re
 from array import array
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pointveil.errors import InputError
-from pointveil.files.whole import existing_file
-from pointveil.formats.base import BATCH_ROWS, STATEMENT_KEY, Batch, Chunks, Layout, Request, make_batch
+from pointveil.files.crs import DEGREES, chosen_crs
+from pointveil.formats.base import BATCH_ROWS, STATEMENT_KEY, Batch, Chunks, Layout, PointSource, Request, make_batch
 from pointveil.formats.columns import no_columns
-from pointveil.formats.crs import DEFAULT_CRS, authority_of, canonical_chunks, chosen_crs
 from pointveil.formats.persons import person_bytes
 
 # Small, so that few objects live at once, which Python would search for cycles again and again.
@@ -42,46 +41,24 @@ class Whole(str):
 DECODER = json.JSONDecoder(parse_int=Whole, strict=False)
 
 
-@dataclass(frozen=True)
-class GeoJsonPoints:
-    """A GeoJSON file of points.
+def _batches(path: Path, person: str | None) -> Iterator[Batch]:
+    with path.open("rb") as stream:
+        features = Text(stream, path.name).features()
+        while (batch := _batch(islice(features, BATCH_ROWS), person)) is not None:
+            yield batch
 
-    Parameters
-    ----------
-    path
-        The file.
-    layout
-        Its public facts.
-    person
-        The name of the property that says whose a record is.
-    """
 
-    path: Path
-    layout: Layout
-    person: str | None
-
-    def batches(self) -> Iterator[Batch]:
-        """Yield all features in order; one without a readable point is NaN."""
-        try:
-            with self.path.open("rb") as stream:
-                features = Text(stream, self.path.name).features()
-                while (batch := self._batch(islice(features, BATCH_ROWS))) is not None:
-                    yield batch
-        except OSError as problem:
-            raise InputError(f"{self.path.name} cannot be read: {problem.strerror}.") from None
-
-    def _batch(self, features: Iterator[Any]) -> Batch | None:
-        # Each feature is let go at once: a million of them would fill a gigabyte.
-        numbers, owners = array("d"), []
-        for feature in features:
-            numbers.extend(point_of(feature))
-            if self.person is not None:
-                owners.append(person_of(feature, self.person))
-        if not numbers:
-            return None
-        coordinates = np.frombuffer(numbers, dtype=np.float64).reshape(-1, 2)
-        owner = None if self.person is None else pa.array(owners, pa.binary())
-        return make_batch(coordinates[:, 0], coordinates[:, 1], owner)
+def _batch(features: Iterator[Any], person: str | None) -> Batch | None:
+    # Each feature is let go at once: a million of them would fill a gigabyte.
+    numbers, owners = array("d"), []
+    for feature in features:
+        numbers.extend(point_of(feature))
+        if person is not None:
+            owners.append(person_of(feature, person))
+    if not numbers:
+        return None
+    coordinates = np.frombuffer(numbers, dtype=np.float64).reshape(-1, 2)
+    return make_batch(coordinates, None if person is None else pa.array(owners, pa.binary()))
 
 
 class Text:
@@ -254,9 +231,8 @@ def person_of(feature: Any, name: str) -> bytes | None:
     return person_bytes(value)
 
 
-def read(path: Path, request: Request) -> GeoJsonPoints:
+def read(path: Path, request: Request) -> PointSource:
     """Open a GeoJSON file; only what stands before its features is looked at."""
-    path = existing_file(path)
     no_columns(request.columns, path.name)
     with path.open("rb") as stream:
         members = Text(stream, path.name).open().members
@@ -269,13 +245,13 @@ def read(path: Path, request: Request) -> GeoJsonPoints:
         # Which properties there are is known only from the records, so they are not named.
         left_out=("properties",),
     )
-    return GeoJsonPoints(path, layout, request.person)
+    return PointSource(layout, partial(_batches, path, request.person), path)
 
 
 def own_crs(members: dict[str, Any], name: str) -> Any:
     """Return the CRS that a GeoJSON file says, which is longitude and latitude if it says nothing."""
     if "crs" not in members or members["crs"] is None:
-        return DEFAULT_CRS
+        return DEGREES
     try:
         return members["crs"]["properties"]["name"]
     except (KeyError, TypeError):
@@ -285,15 +261,19 @@ def own_crs(members: dict[str, Any], name: str) -> Any:
 def write(path: Path, chunks: Chunks, layout: Layout, statement: str | None) -> None:
     """Write a collection of features, one a line."""
     members: dict[str, Any] = {"type": "FeatureCollection", "name": layout.layer or path.stem}
-    if layout.crs != DEFAULT_CRS:
-        authority, code = authority_of(layout.crs, path.name)
+    if layout.crs != DEGREES:
+        authority, _, code = layout.crs.partition(":")
+        if not code.isalnum():
+            raise InputError(
+                f"{path.name} cannot hold a CRS without a name such as EPSG:4326; write .gpkg or .parquet."
+            )
         members["crs"] = {"type": "name", "properties": {"name": f"urn:ogc:def:crs:{authority}::{code}"}}
     if statement is not None:
         members[STATEMENT_KEY] = statement
     with path.open("wb") as stream:
         stream.write(json.dumps(members, ensure_ascii=False)[:-1].encode("utf-8") + b', "features": [')
         first = True
-        for chunk in canonical_chunks(chunks, layout.crs):
+        for chunk in chunks:
             lines = feature_lines(chunk)
             stream.write(lines[1:] if first else lines)
             first = first and not lines
@@ -311,7 +291,6 @@ def feature_lines(chunk: Any) -> bytes:
 
 def statement(path: Path) -> str | None:
     """Return the statement among the members of a file."""
-    path = existing_file(path)
     with path.open("rb") as stream:
         found = Text(stream, path.name).open().members.get(STATEMENT_KEY)
     return found if isinstance(found, str) else None

@@ -3,62 +3,33 @@
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from pointveil.errors import InputError
-from pointveil.formats.base import Batch, Layout, make_batch, regrouped
+from pointveil.formats.base import Batch, Layout, make_batch
 from pointveil.formats.persons import person_values
 from pointveil.formats.wkb import points_of_geopackage
 
 READ_ROWS = 1 << 16
 
 
-@dataclass(frozen=True)
-class GeoPackagePoints:
-    """A layer of a GeoPackage.
+def rows(path: Path, layout: Layout, person: str | None) -> Iterator[Batch]:
+    """Yield the records of a layer; one without a readable point is NaN.
 
     SQLite lets any value stand in any column, and GDAL would make one number of all texts among numbers; here each
     value counts as it stands.
-
-    Parameters
-    ----------
-    path
-        The file.
-    layout
-        Its public facts.
-    person
-        The name of the column that says whose a record is.
     """
-
-    path: Path
-    layout: Layout
-    person: str | None
-
-    def batches(self) -> Iterator[Batch]:
-        """Yield all records in order; one without a readable point is NaN."""
-        return regrouped(self._batches())
-
-    def _batches(self) -> Iterator[Batch]:
-        wanted = [self.layout.geometry or "geom", *([self.person] if self.person else [])]
-        table = quoted(self.layout.layer or self.path.stem)
-        query = f"SELECT {', '.join(map(quoted, wanted))} FROM {table}"  # noqa: S608 — all names are quoted
-        try:
-            with closing(connected(self.path)) as database:
-                rows = database.execute(query)
-                while some := rows.fetchmany(READ_ROWS):
-                    yield self._batch(list(zip(*some, strict=True)))
-        except sqlite3.Error:
-            raise InputError(f"{self.path.name} is damaged: not all of it can be read.") from None
-
-    def _batch(self, columns: list[Any]) -> Batch:
-        shapes = [value if isinstance(value, bytes) else None for value in columns[0]]
-        coordinates = points_of_geopackage(pa.array(shapes, pa.large_binary()))
-        owner = person_values(columns[1]) if self.person else None
-        return make_batch(coordinates[:, 0], coordinates[:, 1], owner)
+    wanted = [str(layout.geometry), *([person] if person else [])]
+    query = f"SELECT {', '.join(map(quoted, wanted))} FROM {quoted(str(layout.layer))}"  # noqa: S608 — all names are quoted
+    with closing(connected(path)) as database:
+        found = database.execute(query)
+        while some := found.fetchmany(READ_ROWS):
+            columns = list(zip(*some, strict=True))
+            shapes = [value if isinstance(value, bytes) else None for value in columns[0]]
+            coordinates = points_of_geopackage(pa.array(shapes, pa.large_binary()))
+            yield make_batch(coordinates, person_values(columns[1]) if person else None)
 
 
 def connected(path: Path) -> sqlite3.Connection:

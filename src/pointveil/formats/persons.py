@@ -109,59 +109,27 @@ def _of_decimal(value: Decimal) -> bytes | None:
     return f"decimal:{sign}:{short}:{int(exponent) + len(text) - len(short) if short else 0}".encode()
 
 
-def _of_moment(value: Any) -> bytes | None:
-    return None if np.isnat(value) else f"{value.dtype}:{value}".encode()
-
-
-def _of_array(value: Any) -> bytes:
-    return f"array:{value.tolist()!r}".encode("utf-8", "surrogatepass")
-
-
-def _of_date(value: Any) -> bytes:
-    return f"date:{value.isoformat()}".encode()
-
-
 TAGS: tuple[tuple[Any, Callable[[Any], bytes | None]], ...] = (
     (str, _of_text),
     ((bool, np.bool_), lambda value: b"bool:%d" % bool(value)),
     # NumPy takes a span of time for a whole number, so this row comes first.
-    ((np.datetime64, np.timedelta64), _of_moment),
+    ((np.datetime64, np.timedelta64), lambda value: None if np.isnat(value) else f"{value.dtype}:{value}".encode()),
     ((int, np.integer), _of_whole),
     ((float, np.floating), _of_float),
     ((bytes, bytearray, memoryview), _of_bytes),
     (uuid.UUID, lambda value: b"uuid:" + value.bytes),
-    ((dt.date, dt.time), _of_date),
+    ((dt.date, dt.time), lambda value: f"date:{value.isoformat()}".encode()),
     (Decimal, _of_decimal),
-    (np.ndarray, _of_array),
+    (np.ndarray, lambda value: f"array:{value.tolist()!r}".encode("utf-8", "surrogatepass")),
 )
 # The usual kinds, found at once.
 QUICK: dict[type, Callable[[Any], bytes | None]] = {str: _of_text, int: _of_whole, float: _of_float, bytes: _of_bytes}
-
-
-def _whole_numbers(values: Any) -> Any:
-    return values
-
-
-def _truths(values: Any) -> Any:
-    return values.cast(pa.int8())
-
-
-def _steps(values: Any) -> Any:
-    return values.view(pa.int32() if values.type.bit_width == 32 else pa.int64())
 
 
 def _bits(values: Any) -> Any:
     # Their bits, because two floats may be written alike; zero has two, which are made one.
     floats = pc.add(values.cast(pa.float64()), 0.0)
     return pc.if_else(pc.is_nan(floats), pa.scalar(None, pa.float64()), floats).view(pa.int64())
-
-
-def _digits(values: Any) -> Any:
-    return values.cast(pa.string()).cast(pa.binary())
-
-
-def _nobody(values: Any) -> Any:
-    return pa.nulls(len(values), pa.binary())
 
 
 def _bytes(values: Any) -> Any:
@@ -179,11 +147,14 @@ def _bytes(values: Any) -> Any:
 
 # Which Arrow types say whose a record is, and how; the first row that fits counts.
 COLUMNS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Any]], ...] = (
-    (pa.types.is_integer, _whole_numbers),
+    (pa.types.is_integer, lambda values: values),
     (lambda kind: is_text(kind) or pa.types.is_fixed_size_binary(kind), _bytes),
     (pa.types.is_floating, _bits),
-    (pa.types.is_boolean, _truths),
-    (lambda kind: pa.types.is_temporal(kind) and not pa.types.is_interval(kind), _steps),
-    (pa.types.is_decimal, _digits),
-    (pa.types.is_null, _nobody),
+    (pa.types.is_boolean, lambda values: values.cast(pa.int8())),
+    (
+        lambda kind: pa.types.is_temporal(kind) and not pa.types.is_interval(kind),
+        lambda values: values.view(pa.int32() if values.type.bit_width == 32 else pa.int64()),
+    ),
+    (pa.types.is_decimal, lambda values: values.cast(pa.string()).cast(pa.binary())),
+    (pa.types.is_null, lambda values: pa.nulls(len(values), pa.binary())),
 )

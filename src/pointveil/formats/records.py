@@ -2,8 +2,7 @@
 
 import csv
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +11,8 @@ BLOCK_BYTES = 1 << 24
 LONGEST_RECORD = 1 << 20
 
 
-@dataclass(frozen=True)
-class Records:
-    """Some records of a CSV file, in two parts.
-
-    Parameters
-    ----------
-    text
-        Lines in which every quote opens a value, closes one, or is doubled within one.
-    others
-        The fields of the lines with other quotes.
-    """
+class Records(NamedTuple):
+    """Some records: lines in which every quote opens, closes or is doubled; and the fields of the other lines."""
 
     text: bytes
     others: list[list[str]]

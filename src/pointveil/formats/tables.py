@@ -2,35 +2,24 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
+from pointveil.files.crs import chosen_crs
+from pointveil.files.vector_layer import geoparquet_column
 from pointveil.formats.base import Batch, Layout, Request, make_batch
-from pointveil.formats.columns import find_column, find_columns
-from pointveil.formats.crs import DEFAULT_CRS, LONGITUDE_FIRST, chosen_crs, other_name
+from pointveil.formats.columns import file_crs, find_column, find_columns, plain_layout
 from pointveil.formats.persons import check_person, person_column
 from pointveil.formats.values import is_binary, is_number_like, numbers, storage_of
 from pointveil.formats.wkb import points_of_wkb, wkb_of_points
 
 
-@dataclass(frozen=True)
-class Encoding:
-    """One way to hold a point in an Arrow column.
-
-    Parameters
-    ----------
-    kind
-        The Arrow type of a new column.
-    decode
-        Makes x and y of a column.
-    encode
-        Makes a column of x and y.
-    """
+class Encoding(NamedTuple):
+    """One way to hold a point in an Arrow column: its type, and the ways from it and to it."""
 
     kind: Any
     decode: Callable[[Any], NDArray[np.float64]]
@@ -93,9 +82,8 @@ def batch_of(table: Any, layout: Layout, person: str | None) -> Batch:
     if layout.geometry:
         decode = ENCODINGS[layout.encoding].decode
         parts = [decode(chunk) for chunk in _chunks(table.column(layout.geometry))]
-        coordinates = np.concatenate([np.empty((0, 2)), *parts])
-        return make_batch(coordinates[:, 0], coordinates[:, 1], owner)
-    return make_batch(numbers(table.column(layout.x)), numbers(table.column(layout.y)), owner)
+        return make_batch(np.concatenate([np.empty((0, 2)), *parts]), owner)
+    return make_batch(np.column_stack([numbers(table.column(name)) for name in (layout.x, layout.y)]), owner)
 
 
 def _chunks(column: Any) -> list[Any]:
@@ -111,14 +99,7 @@ def _with_columns(schema: Any, request: Request, source: str) -> Layout:
                 f"Column {schema.names[place]!r} of {source} holds {schema.field(place).type}, not numbers; "
                 "say which columns hold the coordinates with --columns LON,LAT.",
             )
-    return Layout(
-        "parquet",
-        crs=chosen_crs(request.crs or DEFAULT_CRS, None, source),
-        x=schema.names[x],
-        y=schema.names[y],
-        y_first=y < x,
-        left_out=tuple(name for place, name in enumerate(schema.names) if place not in (x, y)),
-    )
+    return plain_layout("parquet", schema.names, (x, y), request.crs, source)
 
 
 def _with_geometry(schema: Any, request: Request, source: str, found: tuple[str, str, Any]) -> Layout:
@@ -132,7 +113,7 @@ def _with_geometry(schema: Any, request: Request, source: str, found: tuple[str,
     return Layout(
         "geoparquet",
         crs=crs,
-        file_crs=other_name(own),
+        file_crs=file_crs(own),
         geometry=name,
         encoding=encoding,
         left_out=tuple(other for other in schema.names if other != name),
@@ -142,27 +123,16 @@ def _with_geometry(schema: Any, request: Request, source: str, found: tuple[str,
 def _geometry_column(schema: Any, source: str) -> tuple[str, str, Any] | None:
     """Return the name, the encoding and the CRS of the geometry column, if there is one."""
     if b"geo" in (schema.metadata or {}):
-        return _from_geoparquet(schema, source)
+        name, column, crs = geoparquet_column(schema, source)
+        types = column["geometry_types"]
+        if types and not any("Point" in str(kind) for kind in types):
+            raise InputError(f"{source} holds {', '.join(sorted(map(str, types)))[:80]}, not points.")
+        return name, column["encoding"], crs
     for field in schema:
         encoding = ARROW_ENCODINGS.get(_extension(field)[0])
         if encoding is not None:
             return field.name, encoding, _arrow_crs(_extension(field)[1])
     return None
-
-
-def _from_geoparquet(schema: Any, source: str) -> tuple[str, str, Any]:
-    try:
-        geo = json.loads(schema.metadata[b"geo"])
-        name = geo["primary_column"]
-        column = geo["columns"][name]
-        encoding, types = column["encoding"], column.get("geometry_types", [])
-        crs = column.get("crs", LONGITUDE_FIRST)
-        schema.field(name)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise InputError(f"{source} says that it is GeoParquet, but its 'geo' metadata is not in order.") from None
-    if types and not any("Point" in str(kind) for kind in types):
-        raise InputError(f"{source} holds {', '.join(sorted(map(str, types)))[:80]}, not points.")
-    return name, encoding, json.dumps(crs) if isinstance(crs, dict) else crs
 
 
 def _extension(field: Any) -> tuple[str, str]:

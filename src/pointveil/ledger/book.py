@@ -57,7 +57,7 @@ class Ledger:
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path))
 
-    def set_cap(self, dataset: str, epsilon: Fraction | int | str) -> Account:
+    def set_cap(self, dataset: str, epsilon: Fraction | float | str) -> Account:
         """Set how much may be spent on a dataset in all; a cap below what is spent just leaves nothing."""
         name, amount = plain(dataset, "name of a dataset"), exact(epsilon)
         with self._writing() as book:
@@ -73,7 +73,7 @@ class Ledger:
         *,
         dataset: str,
         content: bytes,
-        epsilon: Fraction | int | str,
+        epsilon: Fraction | float | str,
         purpose: Mapping[str, str],
         request: str | None = None,
     ) -> Charge:

@@ -1,7 +1,6 @@
 """Say what goes into the ledger and what comes out of it."""
 
 import json
-import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from pointveil.errors import InputError
+from pointveil.files.exact import exact_number
 from pointveil.ledger.schema import MICRO
 
 LARGEST = 10**9
@@ -79,13 +79,9 @@ class Account:
         return max(self.cap - self.spent, Fraction(0))
 
 
-def exact(epsilon: Fraction | int | str) -> Fraction:
-    """Return an epsilon or a cap as a fraction; a float is not exact, so it is refused."""
-    if isinstance(epsilon, str) and re.fullmatch(r"[0-9]{1,18}(\.[0-9]{1,18}|/0*[1-9][0-9]{0,17})?", epsilon):
-        epsilon = Fraction(epsilon)
-    if isinstance(epsilon, bool) or not isinstance(epsilon, Fraction | int) or not 0 <= epsilon <= LARGEST:
-        raise InputError(f"Epsilon must be exact, like Fraction(1, 2), '0.5' or '1/2', and not {epsilon!r}.")
-    return Fraction(epsilon)
+def exact(epsilon: object) -> Fraction:
+    """Return an epsilon or a cap as an exact fraction, from a number or a text such as "0.5" or "1/3"."""
+    return exact_number(epsilon, "epsilon", 0, LARGEST)
 
 
 def plain(text: str, what: str) -> str:

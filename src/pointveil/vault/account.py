@@ -3,9 +3,10 @@
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from pointveil.errors import BudgetError, InputError
+from pointveil.errors import BudgetError
+from pointveil.files.exact import exact_number
 
-MOST_EPSILON = 100
+LEAST_EPSILON, MOST_EPSILON = Fraction(1, 10**6), 100
 
 
 @dataclass(frozen=True)
@@ -63,14 +64,5 @@ class Account:
 
 
 def exact_epsilon(value: object) -> Fraction:
-    """Return epsilon as an exact fraction, from a number or a text such as "0.5" or "1/3".
-
-    A float stands for the shortest decimal that prints the same, so 0.1 means one tenth.
-    """
-    try:
-        epsilon = Fraction(repr(value)) if isinstance(value, float) else Fraction(str(value).strip())
-    except (ValueError, ZeroDivisionError):
-        raise InputError(f"epsilon must be a number such as 1, 0.5 or 1/3, not {value!r}.") from None
-    if not Fraction(1, 10**6) <= epsilon <= MOST_EPSILON:
-        raise InputError(f"epsilon must lie between 0.000001 and {MOST_EPSILON}, not {value!r}.")
-    return epsilon
+    """Return epsilon as an exact fraction, from a number or a text such as "0.5" or "1/3"."""
+    return exact_number(value, "epsilon", LEAST_EPSILON, MOST_EPSILON)

@@ -1,12 +1,11 @@
 """Clean records one by one: a bad record is dropped, and nobody is told."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import pyproj
 from numpy.typing import NDArray
 
+from pointveil.files.crs import transform
 from pointveil.world import World
 
 BLOCK = 2**16  # records at a time: the work stays in the processor's cache
@@ -36,12 +35,12 @@ class Cleaner:
 
     def clean(self, coordinates: Coordinates) -> tuple[Steps, NDArray[np.bool_]]:
         """Return how many lattice steps each record lies from the world's corner, and which records are good."""
-        transform = _transform(self.crs, self.world.projection.crs)
+        to_world = transform(self.crs, self.world.projection.crs)
         steps = np.zeros((len(coordinates), 2), dtype=np.int32)
         good = np.zeros(len(coordinates), dtype=bool)
         for start in range(0, len(coordinates), BLOCK):
             block = slice(start, start + BLOCK)
-            steps[block], good[block] = self._clean_block(transform(coordinates[block]))
+            steps[block], good[block] = self._clean_block(to_world(coordinates[block]))
         return steps, good
 
     def to_metres(self, steps: Steps) -> Coordinates:
@@ -78,15 +77,3 @@ class Cleaner:
     def _corner(self) -> Coordinates:
         """The lattice point next to the world's corner, in whole steps from zero."""
         return np.rint(self._origin * self._per_unit)
-
-
-def _transform(source: str, target: str) -> Callable[[Coordinates], Coordinates]:
-    """Return the function from one CRS to another; what cannot be transformed becomes infinite."""
-    if pyproj.CRS.from_user_input(source).equals(pyproj.CRS.from_user_input(target), ignore_axis_order=True):
-        return lambda coordinates: coordinates
-    transformer = pyproj.Transformer.from_crs(source, target, always_xy=True)
-
-    def apply(coordinates: Coordinates) -> Coordinates:
-        return np.column_stack(transformer.transform(coordinates[:, 0], coordinates[:, 1], errcheck=False))
-
-    return apply

@@ -1,7 +1,7 @@
 """Public knowledge about a place: boundary, land, layers and projection; no private record comes here."""
 
-from pointveil.world.layers import LINES as LINES
-from pointveil.world.layers import POLYGONS as POLYGONS
+from pointveil.files.vector_layer import LINES as LINES
+from pointveil.files.vector_layer import POLYGONS as POLYGONS
 from pointveil.world.layers import Layer as Layer
 from pointveil.world.layers import read_layer as read_layer
 from pointveil.world.projection import Projection as Projection

@@ -9,8 +9,8 @@ import shapely
 import shapely.geometry
 
 from pointveil.errors import InputError
+from pointveil.files.crs import crs_name, parse_crs
 from pointveil.world.layers import Layer
-from pointveil.world.projection import crs_name, parse_crs
 
 Features = tuple[list[Any], Sequence[Mapping[str, Any]]]
 """One shape per row, and its attributes."""

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyproj
 import shapely
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError, missing_extra
+from pointveil.files.crs import DEGREES, crs_name, known_crs, same_crs, transform
+from pointveil.files.vector_layer import LINES, POLYGONS
 from pointveil.world.coast import enclose_sea
-from pointveil.world.layers import LINES, POLYGONS, Layer
+from pointveil.world.layers import Layer
 from pointveil.world.shapes import unwrap_boundary
 
-DEGREES = "EPSG:4326"
 BENDS = 64  # pieces of a boundary's longest side that stay straight in degrees
 KEPT_TAGS = ("highway", "name", "bridge")
 
@@ -151,8 +151,7 @@ def streets_of(graph: Any, name: str) -> Layer:
     attributes = {
         key: pa.array([_word(value) for value in frame[key]], pa.string()) for key in KEPT_TAGS if key in frame
     }
-    crs = pyproj.CRS.from_user_input(graph.graph["crs"])
-    return Layer(_array(frame.geometry), pa.table(attributes), crs.to_string(), name)
+    return Layer(_array(frame.geometry), pa.table(attributes), crs_name(known_crs(graph.graph["crs"], name)), name)
 
 
 def fetch_place(place: str) -> tuple[Any, Layer, Layer | None]:
@@ -262,17 +261,12 @@ READERS = {".pbf": _read_extract, ".osm": _read_extract, ".graphml": read_graph}
 
 def _to_degrees(boundary: Any, crs: str) -> Any:
     """Return a boundary in degrees; beyond 180 of them where it reaches over the antimeridian."""
-    if pyproj.CRS(crs).equals(pyproj.CRS(DEGREES)):
+    if same_crs(crs, DEGREES):
         return boundary
-    transform = pyproj.Transformer.from_crs(crs, DEGREES, always_xy=True).transform
-
-    def move(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.column_stack(transform(coordinates[:, 0], coordinates[:, 1]))
-
     # A straight side is bent in degrees.
     west, south, east, north = boundary.bounds
     bendable = shapely.segmentize(boundary, max(east - west, north - south) / BENDS)
-    return unwrap_boundary(np.array([shapely.transform(bendable, move)], dtype=object))[0]
+    return unwrap_boundary(np.array([shapely.transform(bendable, transform(crs, DEGREES))], dtype=object))[0]
 
 
 def _any_of(tags: Tags, table: dict[str, set[str]]) -> bool:

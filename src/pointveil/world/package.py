@@ -1,9 +1,6 @@
 """Keep a world in one GeoPackage."""
 
-import contextlib
 import os
-import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +11,9 @@ import pyogrio
 import shapely
 
 from pointveil.errors import InputError
-from pointveil.world.layers import LINES, POLYGONS, Layer, check_shapes, gdal_name, local_file, read_layer
+from pointveil.files.vector_layer import LINES, POLYGONS, gdal_name, vector_file
+from pointveil.files.whole import write_whole
+from pointveil.world.layers import read_layer
 from pointveil.world.roads import plain_attributes
 
 VERSION = "1"
@@ -45,30 +44,32 @@ class Parts:
 
 
 def write(path: str | os.PathLike[str], parts: Parts) -> None:
-    """Write a new GeoPackage beside the path and move it there when it is whole."""
+    """Write a new GeoPackage, whole or not at all."""
     target = Path(path)
     if target.suffix.lower() != ".gpkg":
         raise InputError(f"A world is written to a file that ends in .gpkg, not to {target.name}.")
-    if not target.parent.is_dir() or target.is_dir():
-        raise InputError(f"{target} cannot be written: its directory does not exist, or it is one.")
-    with _replacing(target) as draft:
-        for name, field in AREAS.items():
-            if getattr(parts, field) is not None:
-                _write_layer(draft, name, np.array([getattr(parts, field)]), pa.table({}), parts.crs)
-        if parts.lines is not None:
-            _write_layer(draft, "roads", parts.lines, parts.attributes, parts.crs)
+    write_whole(target, lambda draft: _write_layers(draft, parts), companions=("{name}-wal", "{name}-shm"))
+
+
+def _write_layers(draft: Path, parts: Parts) -> None:
+    for name, field in AREAS.items():
+        if getattr(parts, field) is not None:
+            _write_layer(draft, name, np.array([getattr(parts, field)]), pa.table({}), parts.crs)
+    if parts.lines is not None:
+        _write_layer(draft, "roads", parts.lines, parts.attributes, parts.crs)
 
 
 def read(path: str | os.PathLike[str]) -> Parts:
     """Read the parts of a world, and refuse a file that Pointveil did not write."""
-    file = local_file(path)
+    file = vector_file(path)
     crs = _crs(file)
     names = [str(name) for name, _ in pyogrio.list_layers(gdal_name(file))]
     areas = {field: _area(file, name) if name in names else None for name, field in AREAS.items()}
     if areas["boundary"] is None:
         raise InputError(f"{file.name} has no boundary. Make it again with: pointveil world")
     roads = read_layer(file, kinds=LINES, layer="roads") if "roads" in names else None
-    lines, attributes = (None, None) if roads is None else (roads.geometries, _unchanged(roads))
+    # A reader may choose narrower types than were written.
+    lines, attributes = (None, None) if roads is None else (roads.geometries, plain_attributes(roads.attributes))
     return Parts(crs=crs, lines=lines, attributes=attributes, **areas)
 
 
@@ -84,15 +85,9 @@ def _crs(file: Path) -> str:
 
 def _area(file: Path, name: str) -> Any:
     layer = read_layer(file, kinds=POLYGONS, layer=name)
-    check_shapes(layer.geometries, POLYGONS, layer.name)
     if len(layer.geometries) != 1 or not shapely.is_valid(layer.geometries[0]):
         raise InputError(f"The layer {name} of {file.name} was changed. Make it again with: pointveil world")
     return layer.geometries[0]
-
-
-def _unchanged(layer: Layer) -> pa.Table:
-    """Return attributes as plain as they were written; a reader may choose narrower types."""
-    return plain_attributes(layer.attributes)
 
 
 def _write_layer(draft: Path, name: str, shapes: Any, attributes: pa.Table, crs: str) -> None:
@@ -109,25 +104,3 @@ def _write_layer(draft: Path, name: str, shapes: Any, attributes: pa.Table, crs:
         layer_metadata={VERSION_KEY: VERSION, CRS_KEY: crs},
         layer_options={"FID": "pointveil_row", "GEOMETRY_NAME": "geometry"},
     )
-
-
-@contextlib.contextmanager
-def _replacing(target: Path) -> Iterator[Path]:
-    """Give a name to write to; what is there in the end replaces the target at once, or is thrown away."""
-    with tempfile.TemporaryDirectory(prefix=".pointveil-", dir=target.parent) as folder:
-        draft = Path(folder) / "world.gpkg"
-        yield draft
-        with draft.open("rb+") as stream:
-            os.fsync(stream.fileno())
-        draft.replace(target)
-        _settle(target.parent)
-
-
-def _settle(folder: Path) -> None:
-    """Make a renaming last through a power cut, where the system can."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

@@ -7,16 +7,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from pyproj import CRS, Transformer
-from pyproj.exceptions import CRSError
 
 from pointveil.errors import InputError
+from pointveil.files import lattice
+from pointveil.files.crs import crs_name, parse_crs, unit_of
 
 Bounds = tuple[float, float, float, float]
 Floats = NDArray[np.float64]
 
 WORST_SCALE_ERROR = 0.05
-DEGREE_STEPS = 10_000_000  # lattice points in a degree: about 1 cm apart
-LATTICE_METRES = 0.01
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class Projection:
         parsed = parse_crs(crs)
         west, south, east, north = bounds
         if not parsed.is_geographic:
-            unit = _unit(parsed)
+            unit = unit_of(parsed)
             return cls(crs_name(parsed), (west, south), (unit, unit))
         wraps = east > 180 or west < -180
         scales = _degree_lengths(parsed, (south + north) / 2)
@@ -61,10 +60,7 @@ class Projection:
     @cached_property
     def steps_per_unit(self) -> int:
         """Lattice points along one unit of the CRS: a power of ten."""
-        if self.is_geographic:
-            return DEGREE_STEPS
-        exponent = math.ceil(math.log10(self.metres_per_unit[0] / LATTICE_METRES) - 1e-9)
-        return int(10 ** max(0, exponent))
+        return lattice.steps_per_unit(self.crs)
 
     @property
     def lattice(self) -> float:
@@ -100,12 +96,9 @@ class Projection:
         return self._wrapped(coordinates)
 
     def snap(self, coordinates: Floats) -> Floats:
-        """Round coordinates of the CRS to the public lattice: the floats nearest to its points."""
-        with np.errstate(all="ignore"):
-            numbers = np.rint(np.asarray(coordinates, dtype=np.float64) * self.steps_per_unit)
-            # Turned while still whole numbers, so that the division alone decides the float.
-            numbers = self._wrapped(numbers, degree=self.steps_per_unit)
-            return numbers / self.steps_per_unit + 0.0  # no negative zeros
+        """Round coordinates of the CRS to the public lattice, with longitudes from -180 up to 180."""
+        # Taking off a turn may miss the nearest float by a bit, which the second rounding mends.
+        return lattice.snap(self._wrapped(lattice.snap(coordinates, self.crs)), self.crs)
 
     def scale_error(self, bounds: Bounds) -> float:
         """Return the largest relative error of a distance within `bounds`, against the geodesic.
@@ -172,35 +165,12 @@ class Projection:
         moved = longitude + np.where(longitude < lowest, 360.0, 0.0)
         return np.where(moved >= lowest + 360, moved - 360, moved)
 
-    def _wrapped(self, coordinates: Floats, degree: int = 1) -> Floats:
+    def _wrapped(self, coordinates: Floats) -> Floats:
         if self.wraps:
             longitude = coordinates[:, 0]
-            longitude[longitude >= 180 * degree] -= 360 * degree
-            longitude[longitude < -180 * degree] += 360 * degree
+            longitude[longitude >= 180] -= 360
+            longitude[longitude < -180] += 360
         return coordinates
-
-
-def parse_crs(crs: object) -> CRS:
-    """Read a CRS from a code, WKT, PROJJSON or another CRS, and refuse one that has no place on a map."""
-    try:
-        parsed = CRS.from_user_input(crs).to_2d()
-    except CRSError as error:
-        raise InputError(f"{crs!r} is not a CRS. Give a code such as EPSG:4326, or WKT.") from error
-    if not (parsed.is_geographic or parsed.is_projected):
-        raise InputError(f"{parsed.name} is neither a geographic nor a projected CRS. Give one that is.")
-    if parsed.is_geographic and not math.isclose(_unit(parsed), math.pi / 180, rel_tol=1e-9):
-        raise InputError(f"{parsed.name} does not count in degrees. Give a CRS in degrees or a projected one.")
-    return parsed
-
-
-def crs_name(crs: CRS) -> str:
-    """Return the authority code of a CRS, or its WKT if it has none."""
-    authority = crs.to_authority(min_confidence=100)
-    return ":".join(authority) if authority else str(crs.to_wkt())
-
-
-def _unit(crs: CRS) -> float:
-    return float(crs.axis_info[0].unit_conversion_factor)
 
 
 def _degree_lengths(crs: CRS, latitude: float) -> tuple[float, float]:
@@ -213,8 +183,3 @@ def _degree_lengths(crs: CRS, latitude: float) -> tuple[float, float]:
     across = geod.a / math.sqrt(flat) * math.cos(angle)
     along = geod.a * (1 - geod.es) / flat**1.5
     return math.radians(across), math.radians(along)
-
-
-def short_name(crs: str) -> str:
-    """Return what to call a CRS in a line of text: its code, or the name of one that has only WKT."""
-    return crs if len(crs) <= 20 else str(CRS(crs).name)

@@ -13,11 +13,13 @@ import numpy as np
 import shapely
 
 from pointveil.errors import InputError
+from pointveil.files.crs import crs_name, parse_crs, short_name
+from pointveil.files.vector_layer import LINES, POLYGONS
 from pointveil.world import osm, package, shapes
 from pointveil.world.land import Bools, LandTest, PlainBox
-from pointveil.world.layers import LINES, POLYGONS, Layer, check_shapes, read_layer
+from pointveil.world.layers import Layer, check_shapes, read_layer
 from pointveil.world.memory import layer_from
-from pointveil.world.projection import Bounds, Floats, Projection, crs_name, parse_crs, short_name
+from pointveil.world.projection import Bounds, Floats, Projection
 from pointveil.world.roads import Roads, hash_attributes, plain_attributes, plain_lines
 
 LEAST_AREA = 1.0  # square metres
