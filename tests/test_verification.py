@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from pointveil.errors import InputError, VerificationError
+from pointveil.releases import synthesize
 from pointveil.statement import parse_statement
-from pointveil.synthesis import synthesize
 from pointveil.synthetic import statement_path
 from pointveil.vault import Vault
 from pointveil.verification import verify

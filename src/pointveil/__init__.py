@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from pointveil.placement import KernelDensity as KernelDensity
     from pointveil.placement import Uniform as Uniform
     from pointveil.placement import WeightedUniform as WeightedUniform
+    from pointveil.releases import draw as draw
+    from pointveil.releases import survey as survey
+    from pointveil.releases import synthesize as synthesize
     from pointveil.statement import Statement as Statement
     from pointveil.surveys import Survey as Survey
-    from pointveil.synthesis import draw as draw
-    from pointveil.synthesis import survey as survey
-    from pointveil.synthesis import synthesize as synthesize
     from pointveil.synthetic import SyntheticPoints as SyntheticPoints
     from pointveil.vault import Vault as Vault
     from pointveil.verification import verify as verify
@@ -41,9 +41,9 @@ _HOMES = {
     "WeightedUniform": "placement",
     "AlongRoads": "placement",
     "Survey": "surveys",
-    "draw": "synthesis",
-    "survey": "synthesis",
-    "synthesize": "synthesis",
+    "draw": "releases",
+    "survey": "releases",
+    "synthesize": "releases",
     "SyntheticPoints": "synthetic",
     "Ledger": "ledger",
     "Statement": "statement",

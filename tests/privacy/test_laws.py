@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from pointveil.methods import METHODS
-from pointveil.synthesis import synthesize
+from pointveil.releases import synthesize
 from pointveil.vault import Share, Vault
 from pointveil.world import World
 

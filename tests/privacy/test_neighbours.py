@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from pointveil.lab.audit.subjects import shrunk
 from pointveil.methods import METHODS, Method
+from pointveil.releases import draw, survey, synthesize
 from pointveil.surveys import Survey
-from pointveil.synthesis import draw, survey, synthesize
 from pointveil.vault import Vault
 from pointveil.world import World
 

@@ -172,8 +172,8 @@ def test_only_a_rehearsal_takes_other_randomness(plain_world: World) -> None:
 
 
 def test_a_survey_does_not_carry_the_names_of_other_columns(plain_world: World, tmp_path: Path) -> None:
+    from pointveil.releases import survey
     from pointveil.surveys import Survey
-    from pointveil.synthesis import survey
 
     survey(Vault.open(table(secret_diagnosis=["x"] * 50), plain_world, epsilon=1), "ugrid-uni").write(tmp_path / "s")
 

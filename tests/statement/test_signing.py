@@ -8,8 +8,8 @@ import pytest
 
 from pointveil.errors import InputError, VerificationError
 from pointveil.ledger import Ledger
+from pointveil.releases import synthesize
 from pointveil.statement import SigningKey, explain, parse_statement, registry_entry, statement_schema
-from pointveil.synthesis import synthesize
 from pointveil.synthetic import statement_path
 from pointveil.vault import Vault
 from pointveil.verification import verify

@@ -27,8 +27,8 @@ def draw(
     pointveil draw porto.survey synthetic.geojson --seed 7
     """
     from pointveil.cli.release import check_points_output
+    from pointveil.releases import draw as draw_points
     from pointveil.surveys import Survey
-    from pointveil.synthesis import draw as draw_points
 
     check_points_output(output, survey)
     signing = open_key(key)

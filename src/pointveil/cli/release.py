@@ -57,7 +57,7 @@ class Answered:
 def answer(asked: Request) -> Answered:
     """Check everything public, then open the vault and ask; nothing is charged if a check fails."""
     from pointveil.ledger import Ledger, default_ledger_path
-    from pointveil.synthesis import check_drawing, check_world, survey
+    from pointveil.releases import check_drawing, check_world, survey
     from pointveil.vault import Vault, exact_epsilon
 
     check_drawing(asked.count, asked.seed)

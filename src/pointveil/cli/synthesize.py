@@ -67,7 +67,7 @@ def synthesize(
     """
     from pointveil.cli.release import Request, answer, check_points_output
     from pointveil.methods import DEFAULT_METHOD
-    from pointveil.synthesis import draw
+    from pointveil.releases import draw
 
     check_points_output(output, points)
     signing = open_key(key)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 import pointveil as pv
 from pointveil.errors import BudgetError, InputError
+from pointveil.releases import draw, survey, synthesize, to_lattice
 from pointveil.surveys import Survey
-from pointveil.synthesis import draw, survey, synthesize, to_lattice
 from pointveil.testing import ScriptedVault
 from pointveil.vault import Vault
 from pointveil.world import World
