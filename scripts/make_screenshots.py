@@ -45,7 +45,9 @@ def main() -> None:
 def _write_pages(folder: Path) -> dict[str, Path]:
     world = city()
     write_people(folder / "people.parquet", world)
-    synthesize(Vault.open(folder / "people.parquet", world, epsilon=1), seed=1).write(folder / "synthetic.parquet")
+    synthesize(Vault.open(folder / "people.parquet", world, epsilon=1, ledger=None), seed=1).write(
+        folder / "synthetic.parquet"
+    )
     pair = read_both(folder / "people.parquet", folder / "synthetic.parquet", world)
     write_report(folder / "report.html", pair, pair.evaluate())
     write_release_report(folder / "release.html", pair.synthetic, pair.world, pair.statement)

@@ -5,6 +5,12 @@ from typing import TYPE_CHECKING, Any
 from pointveil.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from pointveil.errors import BudgetError as BudgetError
+    from pointveil.errors import InputError as InputError
+    from pointveil.errors import MissingExtraError as MissingExtraError
+    from pointveil.errors import PointveilError as PointveilError
+    from pointveil.errors import PointveilWarning as PointveilWarning
+    from pointveil.errors import VerificationError as VerificationError
     from pointveil.ledger import Ledger as Ledger
     from pointveil.methods import METHODS as METHODS
     from pointveil.methods import Method as Method
@@ -17,6 +23,8 @@ if TYPE_CHECKING:
     from pointveil.placement import Uniform as Uniform
     from pointveil.placement import WeightedUniform as WeightedUniform
     from pointveil.releases import draw as draw
+    from pointveil.releases import release as release
+    from pointveil.releases import release_survey as release_survey
     from pointveil.releases import survey as survey
     from pointveil.releases import synthesize as synthesize
     from pointveil.statement import Statement as Statement
@@ -41,6 +49,14 @@ _HOMES = {
     "WeightedUniform": "placement",
     "AlongRoads": "placement",
     "Survey": "surveys",
+    "release": "releases",
+    "release_survey": "releases",
+    "PointveilError": "errors",
+    "InputError": "errors",
+    "BudgetError": "errors",
+    "VerificationError": "errors",
+    "MissingExtraError": "errors",
+    "PointveilWarning": "errors",
     "draw": "releases",
     "survey": "releases",
     "synthesize": "releases",

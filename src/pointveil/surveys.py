@@ -20,13 +20,18 @@ from numpy.typing import NDArray
 from pointveil.errors import InputError
 from pointveil.files.whole import write_whole
 from pointveil.formats import Layout
-from pointveil.methods import Method
+from pointveil.methods import Method, edition_of
 from pointveil.partition import Divided
 from pointveil.statement import Statement, parse_statement
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites
+from pointveil.version import __version__
 from pointveil.world import World
 
 VERSION = 1
+DRAWING = "1"
+"""The edition of drawing: raised when the same answers and seed would give other points, or in another order."""
+LAND = "1"
+"""The edition of the land rule: raised when another place would be land."""
 Answer = NoisyCounts | NoisyPoints
 
 
@@ -55,7 +60,7 @@ class Survey:
     def write(self, path: str | Path) -> None:
         """Save everything in one file."""
         content = self.to_bytes()
-        write_whole(Path(path), lambda new: _write(new, content))
+        write_whole(Path(path), lambda new: new.write_bytes(content))
 
     @classmethod
     def read(cls, path: str | Path) -> Survey:
@@ -99,14 +104,37 @@ class Survey:
             description = json.loads(archive.read("survey.json"))
             if description["version"] != VERSION:
                 raise ValueError(f"it is of version {description['version']}, not {VERSION}")
+            statement = parse_statement(archive.read("statement.json").decode())
+            refuse_other_edition(statement, edition(edition_of(description["method"]["parameters"])))
             answers = tuple(_restore(archive, number, answer) for number, answer in enumerate(description["answers"]))
             return cls(
                 world=_world_from(archive.read("world.gpkg")),
                 method=Method.restore(**description["method"]),
                 answers=answers,
-                statement=parse_statement(archive.read("statement.json").decode()),
+                statement=statement,
                 layout=Layout.from_dict(description["layout"]),
             )
+
+
+def edition(method: str) -> dict[str, str]:
+    """Return the rules by which this version draws: within an edition the same survey and seed give the same bytes."""
+    return {"method": method, "drawing": DRAWING, "land": LAND}
+
+
+def refuse_other_edition(statement: Statement, ours: dict[str, str]) -> None:
+    """Raise if what was recorded must be drawn by other rules than ours."""
+    if statement.edition != ours:
+        version = statement.software.get("version")
+        theirs = "before editions were recorded" if statement.edition is None else f"({in_words(statement.edition)})"
+        raise ValueError(
+            f"it was made by Pointveil {version} {theirs}, and only that version draws from it; "
+            f"this is Pointveil {__version__} ({in_words(ours)})"
+        )
+
+
+def in_words(edition: dict[str, str]) -> str:
+    """Return an edition as text."""
+    return "; ".join(f"{part} {number}" for part, number in edition.items())
 
 
 @dataclass
@@ -172,10 +200,6 @@ class Replay:
             raise ValueError(f"the recording has no answer to '{share.purpose}'")
         self.asked += 1
         return self.answers[self.asked - 1]
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
 
 
 def _texts(method: Method) -> dict[str, str]:

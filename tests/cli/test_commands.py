@@ -107,7 +107,7 @@ def test_axes_delimiter_and_names_stay(run: Run, world_file: Path, people: np.nd
         (("--epsilon", "1", "--split", "count=2"), 2, "at most 1"),
         (("--epsilon", "1", "--columns", "lon"), 2, "--columns wants"),
         (("--epsilon", "1", "--columns", "a,b"), 2, "a"),
-        (("--epsilon", "1", "--max-points", "3"), 2, "--max-points needs --person"),
+        (("--epsilon", "1", "--max-points", "3"), 2, "max_points needs person"),
         (("--epsilon", "1", "--person", "nobody"), 2, "nobody"),
         (("--epsilon", "1", "--noise", "none"), 2, "noise must be"),
         (("--epsilon", "11"), 3, "cap"),
@@ -241,7 +241,7 @@ def test_few_people_for_the_epsilon_are_told_of_a_coarse_map(
             "synthesize", people_file, tmp_path / "out.parquet", "--world", world_file, "--epsilon", epsilon
         )
         assert code == 0, err
-        notes.append("the map is coarse" in out + err)
+        notes.append("The map is coarse" in out + err)
 
     assert notes == [True, False]
 

@@ -81,7 +81,7 @@ def test_threads_cannot_spend_the_same_budget_twice(plain_world: World) -> None:
     sys.setswitchinterval(1e-6)
     try:
         for _ in range(30):
-            vault = Vault.open(table(), plain_world, epsilon=1)
+            vault = Vault.open(table(), plain_world, epsilon=1, ledger=None)
             answers: list[object] = []
 
             def ask(vault: Vault = vault, answers: list[object] = answers) -> None:

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from pointveil.errors import BudgetError, InputError, MissingExtraError, VerificationError
+from pointveil.errors import BudgetError, PointveilError, VerificationError
 from pointveil.version import __version__
 
 app = typer.Typer(
@@ -33,7 +33,7 @@ COMMANDS = (
     "evaluate",
     "experiment",
 )
-EXIT_CODES = ((BudgetError, 3), (VerificationError, 4), (InputError, 2), (MissingExtraError, 2))
+EXIT_CODES = ((BudgetError, 3), (VerificationError, 4), (PointveilError, 2))
 
 for _command in COMMANDS:
     importlib.import_module(f"pointveil.cli.{_command}").add_to(app)
@@ -53,7 +53,7 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line, and end with 0 (done), 2 (bad input), 3 (over budget), 4 (not verified) or 1 (a fault)."""
     try:
         app(arguments)
-    except tuple(kind for kind, _ in EXIT_CODES) as fault:
+    except PointveilError as fault:
         code = next(code for kind, code in EXIT_CODES if isinstance(fault, kind))
         _stop(str(fault), code)
     except (OSError, MemoryError) as fault:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from pointveil.cli.common import Json, LedgerFile, Quiet, print_json, tell
+from pointveil.cli.common import Json, LedgerFile, Quiet, given, print_json, tell
 from pointveil.errors import VerificationError
 
 commands = typer.Typer(no_args_is_help=True, help="What has been spent on which dataset, and what may be.")
@@ -18,9 +18,9 @@ def add_to(app: typer.Typer) -> None:
 @commands.command()
 def show(ledger: LedgerFile = None, json: Json = False) -> None:
     """Show every dataset with its cap, what was spent, and what is left."""
-    from pointveil.ledger import Ledger, default_ledger_path
+    from pointveil.ledger import Ledger
 
-    accounts = Ledger(ledger or default_ledger_path()).accounts()
+    accounts = Ledger(**given(path=ledger)).accounts()
     if json:
         print_json(
             [
@@ -54,9 +54,9 @@ def cap(
     quiet: Quiet = False,
 ) -> None:
     """Set what may be spent on a dataset in all; 10 unless set."""
-    from pointveil.ledger import Ledger, default_ledger_path
+    from pointveil.ledger import Ledger
 
-    account = Ledger(ledger or default_ledger_path()).set_cap(dataset, epsilon)
+    account = Ledger(**given(path=ledger)).set_cap(dataset, epsilon)
     tell(
         f"{account.name}: cap {float(account.cap):g}, spent {float(account.spent):g}, left {float(account.left):g}.",
         quiet=quiet,
@@ -72,9 +72,9 @@ def verify(
     quiet: Quiet = False,
 ) -> None:
     """Check the ledger's chain of hashes and its sums; with anchors, also that nothing was rolled back."""
-    from pointveil.ledger import Ledger, default_ledger_path
+    from pointveil.ledger import Ledger
 
-    problems = Ledger(ledger or default_ledger_path()).verify(anchor or ())
+    problems = Ledger(**given(path=ledger)).verify(anchor or ())
     if problems:
         raise VerificationError("The ledger is not sound: " + " ".join(problems))
     tell("The ledger is whole: its chain and its sums are right.", quiet=quiet)

@@ -24,7 +24,15 @@ def existing_file(path: Path) -> Path:
         raise InputError(f"{path.name} cannot be opened: {problem.strerror}.") from None
 
 
-def write_whole(path: Path, write: Callable[[Path], None], *, companions: Iterable[str] = ()) -> list[Path]:
+def check_target(path: Path) -> None:
+    """Refuse a path where no file can be written."""
+    if path.is_dir():
+        raise InputError(f"{path.name or path} is a directory; give the name of the file to write.")
+    if not path.parent.is_dir():
+        raise InputError(f"The directory of {path.name} does not exist; make it first.")
+
+
+def write_whole(path: Path, write: Callable[[Path], object], *, companions: Iterable[str] = ()) -> list[Path]:
     """Have `write` make a file elsewhere, then put it and the files beside it in place.
 
     Parameters
@@ -36,10 +44,7 @@ def write_whole(path: Path, write: Callable[[Path], None], *, companions: Iterab
     companions
         Names of files that belong to an older file at `path`, and go with it: patterns of `name` and `stem`.
     """
-    if path.is_dir():
-        raise InputError(f"{path.name or path} is a directory; give the name of the file to write.")
-    if not path.parent.is_dir():
-        raise InputError(f"The directory of {path.name} does not exist; make it first.")
+    check_target(path)
     try:
         folder = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     except OSError as problem:

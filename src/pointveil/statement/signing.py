@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointveil.errors import InputError, VerificationError, missing_extra
-from pointveil.ledger import default_ledger_path
+from pointveil.ledger import OWN, Own, default_ledger_path
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -83,6 +83,16 @@ class SigningKey:
     def sign(self, text: bytes) -> str:
         """Return the signature of a text: 64 bytes in base64."""
         return base64.b64encode(self._private.sign(CONTEXT + text)).decode()
+
+
+def find_key(given: SigningKey | str | os.PathLike[str] | Own | None) -> SigningKey | None:
+    """Return the key that was named, or the user's own if there is one, or none if that was said."""
+    if given is None or isinstance(given, SigningKey):
+        return given
+    if given is not OWN:
+        return SigningKey.read(Path(given))
+    own = default_key_path()
+    return SigningKey.read(own) if own.is_file() else None
 
 
 def check_signature(public: str, signature: str, text: bytes) -> None:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from pointveil.ledger import Charge
 from pointveil.statement.document import (
+    NOT_CHARGED,
     NOT_PROMISED,
     REHEARSAL,
     Domain,
@@ -82,6 +83,7 @@ def describe(
     rehearsal: bool,
 ) -> Statement:
     """Return the statement for what has been spent so far."""
+    not_charged = (NOT_CHARGED,) if charge is None and not rehearsal else ()
     return Statement(
         release=release,
         made=today(),
@@ -99,7 +101,7 @@ def describe(
         post_processing=(),
         randomness=_randomness(noise, rehearsal=rehearsal),
         ledger=None if charge is None else _entry(charge),
-        not_promised=(*protection.limits, *NOT_PROMISED, *LIMITS_OF_NOISE[noise]),
+        not_promised=(*protection.limits, *NOT_PROMISED, *LIMITS_OF_NOISE[noise], *not_charged),
         in_plain_words=_promise(account, protection, rehearsal=rehearsal),
     )
 

@@ -120,6 +120,7 @@ def open_vault(records: Records, world: World, subject: Subject) -> Vault:
         epsilon=subject.claim,
         columns=("x", "y"),
         crs=world.projection.crs,
+        ledger=None,
         **cast("Any", person),
     )
 
