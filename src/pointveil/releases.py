@@ -278,8 +278,7 @@ def synthesize(
 
 def check_output(output: str | PathLike[str], source: Any) -> Path:
     """Refuse, before anything is charged, an output that could not be written, or that is the source itself."""
-    target = Path(output)
-    check_target(target)
+    target = check_target(Path(output))
     if isinstance(source, str | PathLike) and target.exists() and Path(source).exists() and target.samefile(source):
         raise InputError(f"{target.name} is the input itself. Give another name for the output.")
     return target

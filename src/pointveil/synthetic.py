@@ -14,7 +14,7 @@ import pyproj
 from numpy.typing import NDArray
 
 from pointveil.errors import missing_extra
-from pointveil.files.whole import write_whole
+from pointveil.files.whole import check_target, write_whole
 from pointveil.formats import Layout, format_of, output_layout, write_points
 from pointveil.ledger import OWN, Own
 from pointveil.statement import Output, OutputFile, SigningKey, Statement, find_key
@@ -70,7 +70,7 @@ class SyntheticPoints:
         statement lies beside it as `<name>.statement.json`, signed with `key`: one that you name, by default your own
         if you have one, or None. Both appear whole or not at all.
         """
-        path, key = Path(path), find_key(key)
+        path, key = check_target(Path(path)), find_key(key)
         form = layout or output_layout(path, self.layout)
         output = self._output(form)
         described = self.statement.with_output(output).signed(key)

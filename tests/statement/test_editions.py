@@ -1,15 +1,23 @@
 """What an earlier edition released can be verified for ever; what it recorded is not drawn by another."""
 
+import io
+import json
 import shutil
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import pointveil as pv
 from pointveil.errors import InputError, VerificationError
 from pointveil.statement import parse_statement
-from pointveil.synthetic import statement_path
+from pointveil.synthetic import points_digest, statement_path
+from pointveil.testing import ScriptedVault
+from pointveil.world import World
 
+DRAWN = Path(__file__).parents[1] / "fixtures" / "drawn.json"
 EDITION_0 = Path(__file__).parents[1] / "fixtures" / "edition-0"
 RELEASES = [path.with_name(path.name.removesuffix(".statement.json")) for path in sorted(EDITION_0.glob("*.json"))]
 SIGNED = [path for path in RELEASES if '"signature"' in statement_path(path).read_text()]
@@ -49,3 +57,106 @@ def test_a_release_of_an_earlier_edition_is_verified_and_a_flipped_byte_is_notic
             with pytest.raises(VerificationError):
                 pv.verify(copy, public_key=key)
         path.write_bytes(content)
+
+
+def test_a_survey_without_an_edition_is_refused_and_the_version_named() -> None:
+    with pytest.raises(InputError, match=r"made by Pointveil 0\.1\.0 before editions were recorded, and only that"):
+        pv.Survey.read(EDITION_0 / "veil.survey")
+
+
+@pytest.mark.parametrize(
+    "raise_edition",
+    [
+        lambda patch: patch.setattr("pointveil.surveys.DRAWING", "2"),
+        lambda patch: patch.setattr("pointveil.surveys.LAND", "2"),
+        lambda patch: patch.setattr(pv.UniformGrid, "edition", 2, raising=False),
+        lambda patch: patch.setattr(pv.Uniform, "edition", 2, raising=False),
+    ],
+    ids=["drawing", "land", "partitioner", "placement"],
+)
+def test_surveys_and_requests_of_another_edition_are_refused(
+    raise_edition: Callable[[pytest.MonkeyPatch], None], world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    people = pa.table({"lon": [10.004] * 500, "lat": [50.003] * 500})
+    options = {"epsilon": 1, "method": "ugrid-uni"}
+    survey, charged = tmp_path / "city.survey", {"output": tmp_path / "a.csv", "request": "monday", **options}
+    pv.release_survey(people, world, output=survey, **options)
+    pv.release(people, world, **charged)
+    assert pv.Survey.read(survey).statement.edition == {
+        "method": "UniformGrid 1, Uniform 1", "drawing": "1", "land": "1",
+    }  # fmt: skip
+
+    raise_edition(monkeypatch)
+
+    with pytest.raises(InputError, match=r"city\.survey .* by Pointveil .* \(method .*\), and only that version"):
+        pv.Survey.read(survey)
+    with pytest.raises(InputError, match=r"request 'monday' cannot be given again: .* only that version"):
+        pv.release(people, world, **charged)
+    assert [account.spent for account in pv.Ledger().accounts()] == [2]
+    assert pv.verify(tmp_path / "a.csv")
+
+
+def test_a_request_made_before_editions_is_refused(world: World, tmp_path: Path) -> None:
+    ledger = pv.Ledger()
+    charge = ledger.charge(dataset="frame", content=b"1", epsilon=1, purpose={"method": "veil"}, request="monday")
+    survey = (EDITION_0 / "veil.survey").read_bytes()
+    ledger.finish(charge.entry, survey=survey, seed=1, output={"file": "a.csv"})
+    people = pa.table({"lon": [10.004], "lat": [50.003]})
+
+    with pytest.raises(InputError, match="before editions were recorded"):
+        pv.release(people, world, epsilon=1, output=tmp_path / "a.csv", request="monday")
+
+
+def test_a_survey_of_another_edition_is_refused_even_when_its_method_has_other_parameters(
+    surveyed: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / "city.survey"
+    path.write_bytes(surveyed)
+
+    with pytest.raises(InputError, match="only that version draws from it"):
+        pv.Survey.read(path)
+
+
+@pytest.fixture
+def surveyed() -> bytes:
+    """A survey whose method has a parameter that this version does not know, of an edition of its own."""
+    with zipfile.ZipFile(EDITION_0 / "veil.survey") as archive:
+        content = {name: archive.read(name) for name in archive.namelist()}
+    description = json.loads(content["survey.json"])
+    description["method"]["parameters"]["partitioner"]["unheard_of"] = 1
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, part in (content | {"survey.json": json.dumps(description).encode()}).items():
+            archive.writestr(name, part)
+    return buffer.getvalue()
+
+
+def test_a_statement_of_the_first_schema_has_no_later_field_and_keeps_its_bytes() -> None:
+    text = statement_path(RELEASES[0]).read_text()
+
+    assert parse_statement(text).to_json() == text
+    assert "edition" not in json.loads(text)
+    with pytest.raises(ValueError, match="schema"):
+        parse_statement(_with_digest({**json.loads(text), "schema": "pointveil-statement-99"}))
+    with pytest.raises(ValueError, match="canonical"):
+        parse_statement(_with_digest({**json.loads(text), "schema": "pointveil-statement-2"}))
+
+
+def _with_digest(content: dict[str, object]) -> str:
+    from pointveil.statement.document import _digest
+
+    del content["digest"]
+    return json.dumps({**content, "digest": _digest(content)}, indent=2, ensure_ascii=False) + "\n"
+
+
+def test_within_an_edition_a_survey_draws_the_same_points(world: World, tmp_path: Path) -> None:
+    """Digests written down once, the same on every machine."""
+    found = {}
+    for name, method in pv.METHODS.items():
+        vault = ScriptedVault(world, everywhere=40)
+        found[name] = points_digest([pv.draw(pv.survey(vault, method), count=300, seed=5).coordinates], 10**7)  # type: ignore[arg-type]
+
+    assert found == json.loads(DRAWN.read_text()), (
+        f"Drawing has changed. Raise the edition of what changed (surveys.py, or the method's class), and write "
+        f"{DRAWN.name} anew: {json.dumps(found, indent=1)}"
+    )

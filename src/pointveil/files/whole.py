@@ -24,12 +24,13 @@ def existing_file(path: Path) -> Path:
         raise InputError(f"{path.name} cannot be opened: {problem.strerror}.") from None
 
 
-def check_target(path: Path) -> None:
-    """Refuse a path where no file can be written."""
+def check_target(path: Path) -> Path:
+    """Return a path where a file can be written; refuse any other."""
     if path.is_dir():
         raise InputError(f"{path.name or path} is a directory; give the name of the file to write.")
     if not path.parent.is_dir():
         raise InputError(f"The directory of {path.name} does not exist; make it first.")
+    return path
 
 
 def write_whole(path: Path, write: Callable[[Path], object], *, companions: Iterable[str] = ()) -> list[Path]:
