@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pointveil.errors import BudgetError, InputError, PointveilWarning
 from pointveil.files.whole import check_target
-from pointveil.ledger import OWN, Finished, Ledger, Own, open_ledger
+from pointveil.ledger import OWN, Ledger, Own, open_ledger
 from pointveil.methods import DEFAULT_METHOD, Method, find_method
 from pointveil.statement import MethodUsed, SigningKey, Statement, find_key
 from pointveil.surveys import Recorder, Survey, edition, in_words
@@ -73,10 +73,9 @@ def release(
         The file to write; its suffix says the format.
     method, split
         A row of `METHODS` or a `Method` of your own, and the part of epsilon for each purpose if not its usual one.
-    columns
-        The names of the columns with x (longitude) and y (latitude), if they cannot be guessed.
-    crs
-        The coordinate system of the points, if the source does not say: EPSG:4326 otherwise.
+    columns, crs
+        The names of the columns with x (longitude) and y (latitude), if they cannot be guessed, and the coordinate
+        system of the points, if the source does not say (default: EPSG:4326).
     person, max_points
         Column with the person's id, to protect people instead of single points; at most `max_points` (default: 8)
         points of one person are used.
@@ -94,8 +93,9 @@ def release(
 
     Examples
     --------
-    >>> synthetic = pv.release("trips.parquet", "porto.gpkg", epsilon=1, output="synthetic.parquet")
-    >>> print(synthetic.statement)
+    >>> made = pv.release("people.parquet", "helsinki.gpkg", epsilon=1, output="synthetic.parquet", count=500)
+    >>> pv.verify("synthetic.parquet").statement == made.statement
+    True
     """
     check_format(Path(output))
     signing = find_key(key)
@@ -124,8 +124,9 @@ def release_survey(
 
     Examples
     --------
-    >>> survey = pv.release_survey("trips.parquet", "porto.gpkg", epsilon=1, output="porto.survey")
-    >>> pv.draw(survey, seed=7).write("synthetic.geojson")
+    >>> made = pv.release_survey("people.parquet", "helsinki.gpkg", epsilon=1, output="people.survey")
+    >>> len(pv.draw(made, count=500, seed=7))
+    500
     """
     order = prepare(source, world, epsilon=epsilon, output=output, **options)
     _warn(order.warnings)
@@ -220,7 +221,11 @@ def prepare(
     }
     finished = book.find_request(request, purpose) if book is not None and request is not None else None
     if finished is not None:
-        return Order(chosen, target, book, request, finished.seed, _restore(finished, request), (ANSWERED_BEFORE,))
+        try:
+            before = Survey.from_bytes(finished.survey)
+        except ValueError as fault:
+            raise InputError(f"The release of request {request!r} cannot be given again: {fault}.") from None
+        return Order(chosen, target, book, request, finished.seed, before, (ANSWERED_BEFORE,))
     vault = Vault.open(
         source, place, epsilon=exact, person=person, max_points=most, ledger=book, dataset=name, request=request,
         purpose=purpose, **reading,
@@ -306,13 +311,6 @@ def check_world(method: Method, world: World) -> None:
     method.shares()
     if method.partitioner.needs_roads and world.roads is None:
         raise InputError(f"The method '{method.name}' needs roads, and this world has none. Make it with --roads.")
-
-
-def _restore(finished: Finished, request: str | None) -> Survey:
-    try:
-        return Survey.from_bytes(finished.survey)
-    except ValueError as fault:
-        raise InputError(f"The release of request {request!r} cannot be given again: {fault}.") from None
 
 
 def _warn(sentences: Iterable[str]) -> None:

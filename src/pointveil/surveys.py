@@ -79,11 +79,7 @@ class Survey:
         """Return the file's content."""
         content = {
             "version": VERSION,
-            "method": {
-                "name": self.method.name,
-                "parameters": self.method.parameters,
-                "split": _texts(self.method),
-            },
+            "method": {"name": self.method.name, "parameters": self.method.parameters, "split": _texts(self.method)},
             "layout": dataclasses.replace(self.layout, left_out=()).to_dict(),
             "answers": [_describe(answer) for answer in self.answers],
         }
@@ -181,15 +177,9 @@ class Replay:
             raise ValueError(f"the recorded answer '{share.purpose}' does not fit the question")
         return answer
 
-    def scatter(
-        self,
-        regions: Sites,  # noqa: ARG002 - the recording knows
-        wanted: NDArray[np.int64],  # noqa: ARG002
-        share: Share,
-        *,
-        max_uses: int = 1,  # noqa: ARG002
-    ) -> NoisyPoints:
+    def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Return the recorded points."""
+        del regions, wanted, max_uses  # the recording knows
         answer = self._next(share)
         if not isinstance(answer, NoisyPoints):
             raise TypeError(f"the recorded answer '{share.purpose}' does not fit the question")

@@ -13,11 +13,6 @@ if TYPE_CHECKING:
     from pointveil.lab.audit.report import Row
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(audit)
-
-
 def audit(
     method: Annotated[
         list[str] | None, typer.Option("--method", "-m", help="What to audit; all unless said. May be repeated.")

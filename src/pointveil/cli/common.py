@@ -4,7 +4,7 @@ import json
 import logging
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,8 +26,7 @@ Epsilon = Annotated[
     ),
 ]
 Columns = Annotated[
-    str | None,
-    typer.Option("--columns", help="Names of the columns with x (longitude) and y (latitude): LON,LAT."),
+    str | None, typer.Option("--columns", help="Names of the columns with x (longitude) and y (latitude): LON,LAT.")
 ]
 Crs = Annotated[
     str | None,
@@ -37,8 +36,7 @@ Method = Annotated[
     str | None, typer.Option("--method", "-m", help="How to make points (default: veil); see 'pointveil methods'.")
 ]
 Person = Annotated[
-    str | None,
-    typer.Option("--person", help="Column with the person's id; protects people instead of single points."),
+    str | None, typer.Option("--person", help="Column with the person's id; protects people instead of single points.")
 ]
 MaxPoints = Annotated[
     int | None, typer.Option("--max-points", help="Use at most this many points per person (default: 8).")
@@ -51,20 +49,17 @@ Split = Annotated[
     ),
 ]
 LedgerFile = Annotated[
-    Path | None,
-    typer.Option("--ledger", help="File of the ledger (default: the one in your data directory)."),
+    Path | None, typer.Option("--ledger", help="File of the ledger (default: the one in your data directory).")
 ]
 Dataset = Annotated[
-    str | None,
-    typer.Option("--dataset", help="Name of the dataset in the ledger (default: the file's name)."),
+    str | None, typer.Option("--dataset", help="Name of the dataset in the ledger (default: the file's name).")
 ]
 KeyFile = Annotated[
     Path | None,
     typer.Option("--key", help="Private key that signs (default: the one in your data directory, if there is one)."),
 ]
 Noise = Annotated[
-    str | None,
-    typer.Option("--noise", help="'exact' (default: our own sampler) or 'opendp' (needs that extra)."),
+    str | None, typer.Option("--noise", help="'exact' (default: our own sampler) or 'opendp' (needs that extra).")
 ]
 Count = Annotated[int | None, typer.Option("--count", help="Number of points to draw (default: the noisy total).")]
 Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the drawing: the same gives the same points.")]
@@ -75,7 +70,7 @@ def stage(text: str, *, quiet: bool) -> Iterator[None]:
     """Print warnings as lines and, on a terminal, show what is going on and for how long; nothing about the data."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if quiet else "always", PointveilWarning)
-        warnings.showwarning = _tell_warning
+        warnings.showwarning = lambda message, *_, **__: tell(f"Warning: {message}")
         if quiet or not sys.stderr.isatty():
             yield
             return
@@ -85,27 +80,14 @@ def stage(text: str, *, quiet: bool) -> Iterator[None]:
         columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
             task = progress.add_task(text, total=None)
-            with _following(lambda step: progress.update(task, description=step)):
+            log, steps = logging.getLogger("pointveil"), logging.Handler()
+            steps.emit = lambda record: progress.update(task, description=record.getMessage())  # type: ignore[method-assign]
+            log.setLevel(logging.INFO)
+            log.addHandler(steps)
+            try:
                 yield
-
-
-@contextmanager
-def _following(show: Callable[[str], None]) -> Iterator[None]:
-    """Pass on each step that the library logs."""
-    log, steps = logging.getLogger("pointveil"), logging.Handler()
-    steps.emit = lambda record: show(record.getMessage())  # type: ignore[method-assign]
-    before = log.level
-    log.addHandler(steps)
-    log.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        log.removeHandler(steps)
-        log.setLevel(before)
-
-
-def _tell_warning(message: Warning | str, *_: object, **__: object) -> None:
-    tell(f"Warning: {message}")
+            finally:
+                log.removeHandler(steps)
 
 
 def tell(text: str, *, quiet: bool = False) -> None:

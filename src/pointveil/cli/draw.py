@@ -8,11 +8,6 @@ import typer
 from pointveil.cli.common import Count, Json, KeyFile, Quiet, Seed, given, stage, tell_points
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(draw)
-
-
 def draw(
     survey: Annotated[Path, typer.Argument(help="The survey to draw from.")],
     output: Annotated[Path, typer.Argument(help="The synthetic file to write.")],

@@ -13,11 +13,6 @@ from pointveil.cli.common import Quiet, tell
 from pointveil.errors import InputError
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(experiment)
-
-
 def experiment(
     plans: Annotated[list[Path], typer.Argument(help="Plans, as TOML files.")],
     out: Annotated[Path, typer.Argument(help="The folder for results; those that are there are kept.")],
@@ -81,24 +76,10 @@ def _progress(*, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, of: _say(done, of, quiet=quiet)
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import MofNCompleteColumn, Progress
 
-    columns = (
-        TextColumn("Runs"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    # By default it shows a bar and the time that is left.
+    with Progress(*Progress.get_default_columns(), MofNCompleteColumn(), console=Console(stderr=True)) as progress:
         task = progress.add_task("Runs", total=None)
         began: list[int] = []
 

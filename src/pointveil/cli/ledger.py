@@ -10,11 +10,6 @@ from pointveil.errors import VerificationError
 commands = typer.Typer(no_args_is_help=True, help="What has been spent on which dataset, and what may be.")
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.add_typer(commands, name="ledger")
-
-
 @commands.command()
 def show(ledger: LedgerFile = None, json: Json = False) -> None:
     """Show every dataset with its cap, what was spent, and what is left."""
@@ -22,19 +17,7 @@ def show(ledger: LedgerFile = None, json: Json = False) -> None:
 
     accounts = Ledger(**given(path=ledger)).accounts()
     if json:
-        print_json(
-            [
-                {
-                    "dataset": account.name,
-                    "aliases": list(account.aliases),
-                    "cap": str(account.cap),
-                    "spent": str(account.spent),
-                    "left": str(account.left),
-                    "charges": account.charges,
-                }
-                for account in accounts
-            ]
-        )
+        print_json([account.to_dict() for account in accounts])
         return
     from rich.console import Console
     from rich.table import Table

@@ -9,11 +9,6 @@ from pointveil.cli import common
 from pointveil.cli.common import given, parse_columns, parse_split, print_json, stage, tell
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(survey)
-
-
 def survey(
     points: Annotated[Path, typer.Argument(help="The private file of points.")],
     output: Annotated[Path, typer.Argument(help="The survey to write.")],

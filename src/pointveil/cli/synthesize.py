@@ -9,11 +9,6 @@ from pointveil.cli import common
 from pointveil.cli.common import given, parse_columns, parse_split, stage, tell_points
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(synthesize)
-
-
 def synthesize(
     points: Annotated[Path, typer.Argument(help="The private file of points.")],
     output: Annotated[Path, typer.Argument(help="The synthetic file to write.")],
@@ -30,8 +25,7 @@ def synthesize(
     ledger: common.LedgerFile = None,
     dataset: common.Dataset = None,
     request: Annotated[
-        str | None,
-        typer.Option("--request", help="A name for this request: repeated, it gives the same release."),
+        str | None, typer.Option("--request", help="A name for this request: repeated, it gives the same release.")
     ] = None,
     noise: common.Noise = None,
     key: common.KeyFile = None,

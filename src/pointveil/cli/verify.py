@@ -11,11 +11,6 @@ DOUBTS = ("is not signed", "NOT checked", "not every byte", "compare this with")
 """Words of checks that passed and yet leave something open."""
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(verify)
-
-
 def verify(
     release: Annotated[Path, typer.Argument(help="The synthetic file; its statement lies beside it.")],
     public_key: Annotated[

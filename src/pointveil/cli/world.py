@@ -9,11 +9,6 @@ from pointveil.cli.common import Json, Quiet, parse_bounds, print_json, tell
 from pointveil.errors import InputError
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(world)
-
-
 def world(
     output: Annotated[Path, typer.Argument(help="The GeoPackage to write.")],
     bounds: Annotated[str | None, typer.Option("--bounds", help="The boundary as west,south,east,north.")] = None,

@@ -7,4 +7,3 @@ from pointveil.ledger.book import Own as Own
 from pointveil.ledger.book import default_ledger_path as default_ledger_path
 from pointveil.ledger.book import open_ledger as open_ledger
 from pointveil.ledger.entries import Charge as Charge
-from pointveil.ledger.entries import Finished as Finished

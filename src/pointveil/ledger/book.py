@@ -123,14 +123,9 @@ class Ledger:
             refuse_overspending(name, tightest, micro)
             named = spent_under(book, name)
             entry = book.execute("SELECT coalesce(max(entry), 0) + 1 FROM event WHERE kind = 'charge'").fetchone()[0]
-            paid: dict[str, Value] = {
-                "name": name,
-                "micro": micro,
-                "exact": str(amount),
-                "purpose": facts,
-                "request": request,
-            }
-            chain = [append(book, "charge", account=account, entry=entry, **paid) for account in accounts][-1]
+            for account in accounts:
+                where: dict[str, Value] = {"account": account, "entry": entry, "name": name, "request": request}
+                chain = append(book, "charge", micro=micro, exact=str(amount), purpose=facts, **where)
         price = Fraction(micro, MICRO)
         return Charge(
             entry=entry,
@@ -277,7 +272,7 @@ def refuse_overspending(dataset: str, account: Account, micro: int) -> None:
             f"Dataset {dataset!r}{same} has epsilon {decimal(account.left)} left: "
             f"cap {decimal(account.cap)}, spent {decimal(account.spent)}; {decimal(price)} was asked for. "
             "Nothing was charged. "
-            f"Ask for less, or decide on a higher cap: pointveil ledger cap '{account.name}' EPSILON",
+            f"Ask for less, or decide on a higher cap: pointveil ledger cap '{account.name}' EPSILON"
         )
 
 
@@ -310,5 +305,5 @@ def clear_errors(path: Path) -> Iterator[None]:
         reason = error.strerror or error
         raise InputError(
             f"The ledger {path} cannot be used ({reason}). Check its directory, or give another path. "
-            "No release is made.",
+            "No release is made."
         ) from error

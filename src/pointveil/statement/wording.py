@@ -100,7 +100,7 @@ def describe(
         questions=tuple(_question(spend, protection, noise) for spend in account.spends),
         post_processing=(),
         randomness=_randomness(noise, rehearsal=rehearsal),
-        ledger=None if charge is None else _entry(charge),
+        ledger=None if charge is None else LedgerEntry(**charge.published()),
         not_promised=(*protection.limits, *NOT_PROMISED, *LIMITS_OF_NOISE[noise], *not_charged),
         in_plain_words=_promise(account, protection, rehearsal=rehearsal),
     )
@@ -138,14 +138,4 @@ def _question(spend: Spend, protection: Protection, noise: str) -> Question:
         sensitivity=protection.points,
         epsilon=str(spend.epsilon),
         sampler=SAMPLERS[spend.question, noise],
-    )
-
-
-def _entry(charge: Charge) -> LedgerEntry:
-    """Return only what was charged under this name: what the data says of other names stays with the owner."""
-    return LedgerEntry(
-        entry=charge.entry,
-        chain_sha256=charge.chain,
-        spent_before=str(charge.named_before),
-        spent_after=str(charge.named_after),
     )
