@@ -57,7 +57,7 @@ def main(target: Path) -> None:
 
 def releases() -> list[tuple[str, str, tuple[str, ...]]]:
     """Return the output, the input and the options of each release."""
-    found = []
+    found: list[tuple[str, str, tuple[str, ...]]] = []
     for method, (world, unit) in itertools.product(METHODS, WORLDS_AND_UNITS):
         if (method in IN_FULL or (world, unit) in WORLDS_AND_UNITS[:2]) and (method, world) != ("road", "bare"):
             options = ("--world", f"{world}.gpkg", "--method", method, *(PERSONS if unit == "persons" else ()))

@@ -140,7 +140,7 @@ def test_a_release_is_written_charged_finished_and_returned(table: pa.Table, wor
     made = pv.release(table, world, epsilon=1, output=output, method="ugrid-uni", dataset="trips")
 
     (account,) = pv.Ledger().accounts()
-    assert (account.name, account.spent) == ("trips", 1)
+    assert (account.name, account.spent) == ("trips", Fraction(1))
     assert made.statement == pv.verify(output, ledger=pv.Ledger().path).statement
     assert len(output.read_text().splitlines()) == len(made) + 1
     with closing(sqlite3.connect(pv.Ledger().path)) as book:
@@ -179,7 +179,8 @@ def test_a_request_needs_a_ledger(table: pa.Table, world: World, tmp_path: Path)
 
 
 def test_a_request_is_repeated_even_when_the_data_are_gone(table: pa.Table, world: World, tmp_path: Path) -> None:
-    source, options = tmp_path / "trips.parquet", {"epsilon": 1, "method": "ugrid-uni", "request": "monday"}
+    source = tmp_path / "trips.parquet"
+    options: dict[str, Any] = {"epsilon": 1, "method": "ugrid-uni", "request": "monday"}
     pq.write_table(table, source)
     pv.release(source, world, output=tmp_path / "a.csv", **options)
     source.unlink()
