@@ -237,7 +237,7 @@ def prepare(
 def survey(vault: Vault, method: str | Method = DEFAULT_METHOD) -> Survey:
     """Ask the vault everything that the method needs, and spend all that is left in it.
 
-    What comes back holds no real point: it may be saved, mailed, and drawn from for ever.
+    What comes back holds no real point: it may be saved, mailed, and drawn from any number of times.
     """
     chosen = find_method(method)
     check_world(chosen, vault.world)
@@ -261,7 +261,7 @@ def draw(survey: Survey, *, count: int | None = None, seed: int | None = None) -
     survey
         What is known, from the vault or from a file.
     count
-        How many points; by default as many as there seem to be real ones.
+        Number of points to draw; by default the noisy total.
     seed
         Any whole number. Without it, every drawing is another.
     """
@@ -285,7 +285,7 @@ def check_output(output: str | PathLike[str], source: Any) -> Path:
     """Refuse, before anything is charged, an output that could not be written, or that is the source itself."""
     target = check_target(Path(output))
     if isinstance(source, str | PathLike) and target.exists() and Path(source).exists() and target.samefile(source):
-        raise InputError(f"{target.name} is the input itself. Give another name for the output.")
+        raise InputError(f"{target.name} is the private file itself. Give another name for the output.")
     return target
 
 

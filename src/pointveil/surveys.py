@@ -1,4 +1,4 @@
-"""All that was asked of a vault and answered: enough to draw points for ever, without the data."""
+"""Everything a vault was asked and answered: enough to draw points from, without the data."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from pointveil.cli.common import Json, Quiet, print_json, stage, tell
 
 
 def demo(
-    directory: Annotated[Path, typer.Argument(help="Where the demo's files go.")] = Path("pointveil-demo"),
-    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="What each method may spend.")] = "1",
+    directory: Annotated[Path, typer.Argument(help="Folder for the demo's files.")] = Path("pointveil-demo"),
+    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Privacy budget of each method's release.")] = "1",
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:

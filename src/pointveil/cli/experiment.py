@@ -15,11 +15,11 @@ from pointveil.errors import InputError
 
 def experiment(
     plans: Annotated[list[Path], typer.Argument(help="Plans, as TOML files.")],
-    out: Annotated[Path, typer.Argument(help="The folder for results; those that are there are kept.")],
+    out: Annotated[Path, typer.Argument(help="Folder for the results; existing results are kept.")],
     data: Annotated[
-        Path | None, typer.Option("--data", help="The folder with the cities, instead of POINTVEIL_DATA.")
+        Path | None, typer.Option("--data", help="Folder with the cities (default: POINTVEIL_DATA).")
     ] = None,
-    workers: Annotated[int | None, typer.Option("--workers", help="How many processes; all cores unless said.")] = None,
+    workers: Annotated[int | None, typer.Option("--workers", help="Number of processes (default: all cores).")] = None,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures (needs matplotlib).")] = True,
     quiet: Quiet = False,
 ) -> None:

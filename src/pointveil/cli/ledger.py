@@ -7,7 +7,7 @@ import typer
 from pointveil.cli.common import Json, LedgerFile, Quiet, given, print_json, tell
 from pointveil.errors import VerificationError
 
-commands = typer.Typer(no_args_is_help=True, help="What has been spent on which dataset, and what may be.")
+commands = typer.Typer(no_args_is_help=True, help="What has been spent on each dataset, and what is left.")
 
 
 @commands.command()
@@ -31,12 +31,12 @@ def show(ledger: LedgerFile = None, json: Json = False) -> None:
 
 @commands.command()
 def cap(
-    dataset: Annotated[str, typer.Argument(help="The dataset's name.")],
-    epsilon: Annotated[str, typer.Argument(help="What may be spent on it in all.")],
+    dataset: Annotated[str, typer.Argument(help="Name of the dataset.")],
+    epsilon: Annotated[str, typer.Argument(help="The cap, such as 3 or 0.5.")],
     ledger: LedgerFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Set what may be spent on a dataset in all; 10 unless set."""
+    """Set the cap of a dataset: the most that may be spent on it in total (default: 10)."""
     from pointveil.ledger import Ledger
 
     account = Ledger(**given(path=ledger)).set_cap(dataset, epsilon)
@@ -50,7 +50,8 @@ def cap(
 def verify(
     ledger: LedgerFile = None,
     anchor: Annotated[
-        list[str] | None, typer.Option("--anchor", help="A chain hash kept elsewhere, such as a statement's.")
+        list[str] | None,
+        typer.Option("--anchor", help="A hash of the chain that was kept elsewhere, such as in a statement."),
     ] = None,
     quiet: Quiet = False,
 ) -> None:

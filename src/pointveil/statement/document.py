@@ -253,7 +253,7 @@ def explain(statement: Statement) -> str:
         f"Protected is: {unit}.",
         f"Suppose somebody suspects that a certain {what} is in the data, and thinks the chances are",
         *(
-            f"  {before:>4.0%}: after studying this release for ever, at most {raised(before, epsilon):.1%}, "
+            f"  {before:>4.0%}: however long they study this release, at most {raised(before, epsilon):.1%}, "
             f"and at least {raised(before, -epsilon):.1%}."
             for before in (0.01, 0.1, 0.5)
         ),
