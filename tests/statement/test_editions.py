@@ -62,6 +62,14 @@ def test_a_release_of_an_earlier_edition_is_verified_and_a_flipped_byte_is_notic
         path.write_bytes(content)
 
 
+@pytest.mark.parametrize("suffix", [".parquet", ".geoparquet", ".geojson", ".gpkg"])
+def test_the_statement_inside_a_file_of_an_earlier_edition_is_verified(suffix: str, tmp_path: Path) -> None:
+    release = next(path for path in RELEASES if path.suffix == suffix)
+    alone = shutil.copy(release, tmp_path / release.name)
+
+    assert "not every byte" in " ".join(pv.verify(alone).checks)
+
+
 def test_a_survey_without_an_edition_is_refused_and_the_version_named() -> None:
     with pytest.raises(InputError, match=r"made by Pointveil 0\.1\.0 before editions were recorded, and only that"):
         pv.Survey.read(EDITION_0 / "veil.survey")

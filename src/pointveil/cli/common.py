@@ -70,7 +70,7 @@ def stage(text: str, *, quiet: bool) -> Iterator[None]:
     """Print warnings as lines and, on a terminal, show what is going on and for how long; nothing about the data."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore" if quiet else "always", PointveilWarning)
-        warnings.showwarning = lambda message, *_, **__: tell(f"Warning: {message}")
+        warnings.showwarning = _tell_warning
         if quiet or not sys.stderr.isatty():
             yield
             return
@@ -88,6 +88,11 @@ def stage(text: str, *, quiet: bool) -> Iterator[None]:
                 yield
             finally:
                 log.removeHandler(steps)
+
+
+def _tell_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    if issubclass(category, PointveilWarning):  # the text of any other may quote a real point, so it is not shown
+        tell(f"Warning: {message}")
 
 
 def tell(text: str, *, quiet: bool = False) -> None:

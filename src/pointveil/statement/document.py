@@ -222,6 +222,7 @@ def _canonical(content: dict[str, Any]) -> bytes:
 def statement_schema() -> dict[str, Any]:
     """Return the JSON Schema of a statement as it stands in a file."""
     schema = Statement.model_json_schema(by_alias=True, mode="serialization")
+    schema["properties"]["schema"] = {"const": SCHEMA, "type": "string"}
     schema["properties"]["signature"] = {"$ref": "#/$defs/Signature"}
     schema["properties"]["digest"] = {
         "type": "string",

@@ -130,9 +130,7 @@ def _decode(text: str, length: int) -> bytes:
 
 
 def _public_text(private: Ed25519PrivateKey) -> str:
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-
-    return base64.b64encode(private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
+    return base64.b64encode(private.public_key().public_bytes_raw()).decode()
 
 
 def _pem(private: Ed25519PrivateKey) -> bytes:
