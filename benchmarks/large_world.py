@@ -17,7 +17,7 @@ import shapely
 from numpy.typing import NDArray
 
 from pointveil.network import Network
-from pointveil.synthesis import draw, survey
+from pointveil.releases import draw, survey
 from pointveil.vault import Vault
 from pointveil.world import World
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pointveil.demo import city, people
 from pointveil.methods import METHODS
-from pointveil.synthesis import draw, survey
+from pointveil.releases import draw, survey
 from pointveil.vault import Vault
 from pointveil.world import World
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import shapely
 
-from pointveil.synthesis import draw, survey
+from pointveil.releases import draw, survey
 from pointveil.vault import Vault
 from pointveil.world import World
 

@@ -18,7 +18,7 @@ from pointveil.demo import city, write_people
 from pointveil.evaluation.inputs import read_both
 from pointveil.evaluation.release_report import write_release_report
 from pointveil.evaluation.report import write_report
-from pointveil.synthesis import synthesize
+from pointveil.releases import synthesize
 from pointveil.vault import Vault
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
@@ -45,7 +45,9 @@ def main() -> None:
 def _write_pages(folder: Path) -> dict[str, Path]:
     world = city()
     write_people(folder / "people.parquet", world)
-    synthesize(Vault.open(folder / "people.parquet", world, epsilon=1), seed=1).write(folder / "synthetic.parquet")
+    synthesize(Vault.open(folder / "people.parquet", world, epsilon=1, ledger=None), seed=1).write(
+        folder / "synthetic.parquet"
+    )
     pair = read_both(folder / "people.parquet", folder / "synthetic.parquet", world)
     write_report(folder / "report.html", pair, pair.evaluate())
     write_release_report(folder / "release.html", pair.synthetic, pair.world, pair.statement)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pointveil.demo import city, people
 from pointveil.evaluation.cell_error import shifted_cell_error
 from pointveil.methods import METHODS
-from pointveil.synthesis import synthesize
+from pointveil.releases import synthesize
 from pointveil.vault import Vault
 
 PAGE = Path(__file__).parent.parent / "src" / "pointveil" / "measured.json"

@@ -27,7 +27,7 @@ from pointveil.evaluation.range_queries import range_query_error
 from pointveil.methods import METHODS, Method
 from pointveil.partition import veil
 from pointveil.placement import Density
-from pointveil.synthesis import synthesize
+from pointveil.releases import synthesize
 from pointveil.vault import NoisyCounts, Vault
 from pointveil.world import World
 

@@ -1,6 +1,7 @@
 """A small invented city that many tests share: a square with a river and two roads."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -56,6 +57,15 @@ def world_file(world: World, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("world") / "world.gpkg"
     world.write(path)
     return path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_ledger_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Fixtures that many tests share, which are made before those of one test, touch nothing of the user's either."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data-home")))
+        patch.setenv("POINTVEIL_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from pointveil.errors import InputError, VerificationError
+from pointveil.releases import synthesize
 from pointveil.statement import parse_statement
-from pointveil.synthesis import synthesize
 from pointveil.synthetic import statement_path
 from pointveil.vault import Vault
 from pointveil.verification import verify
@@ -109,7 +109,7 @@ def test_the_statement_says_nothing_that_depends_on_the_data(release: Path) -> N
     content = json.loads(statement_path(release).read_text())
 
     assert set(content) == {
-        "schema", "release", "made", "software", "rehearsal", "guarantee", "domain", "method", "questions",
+        "schema", "release", "made", "software", "rehearsal", "guarantee", "domain", "method", "edition", "questions",
         "post_processing", "unprotected", "randomness", "numerics", "ledger", "not_promised", "in_plain_words",
         "output", "digest",
     }  # fmt: skip

@@ -11,19 +11,23 @@ from typing import TYPE_CHECKING, Any
 from pointveil.version import __version__ as __version__
 
 # These imports are the only list of public names: type checkers follow them, and `_homes` reads them.
-# `evaluate`, `release` and `PointveilError` have their places in the first block. A module must not be called like a
+# A module must not be called like a
 # public name: importing it would hide the name.
 if TYPE_CHECKING:  # the names to begin with
     from pointveil.errors import BudgetError as BudgetError
     from pointveil.errors import InputError as InputError
     from pointveil.errors import MissingExtraError as MissingExtraError
+    from pointveil.errors import PointveilError as PointveilError
+    from pointveil.errors import PointveilWarning as PointveilWarning
     from pointveil.errors import VerificationError as VerificationError
     from pointveil.ledger import Ledger as Ledger
     from pointveil.reading import read as read
+    from pointveil.releases import draw as draw
+    from pointveil.releases import release as release
+    from pointveil.releases import release_survey as release_survey
+    from pointveil.releases import survey as survey
     from pointveil.statement import Statement as Statement
     from pointveil.surveys import Survey as Survey
-    from pointveil.synthesis import draw as draw
-    from pointveil.synthesis import survey as survey
     from pointveil.synthetic import SyntheticPoints as SyntheticPoints
     from pointveil.vault import Vault as Vault
     from pointveil.verification import verify as verify
@@ -43,7 +47,7 @@ if TYPE_CHECKING:  # methods, and the parts to build one from
     from pointveil.placement import KernelDensity as KernelDensity
     from pointveil.placement import Uniform as Uniform
     from pointveil.placement import WeightedUniform as WeightedUniform
-    from pointveil.synthesis import synthesize as synthesize
+    from pointveil.releases import synthesize as synthesize
 
 
 __all__: list[str]

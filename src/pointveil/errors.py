@@ -1,20 +1,28 @@
-"""The errors that Pointveil raises on purpose."""
+"""The errors that Pointveil raises on purpose, and its warnings."""
 
 
-class InputError(ValueError):
+class PointveilError(Exception):
+    """Every error that Pointveil raises on purpose; its text says what to do and quotes no record."""
+
+
+class InputError(PointveilError, ValueError):
     """A file, column or option is not what it should be; the text says which, and what to do."""
 
 
-class BudgetError(ValueError):
+class BudgetError(PointveilError, ValueError):
     """More epsilon was asked for than is left."""
 
 
-class VerificationError(ValueError):
+class VerificationError(PointveilError, ValueError):
     """A release or its statement is not what it claims to be."""
 
 
-class MissingExtraError(ImportError):
+class MissingExtraError(PointveilError, ImportError):
     """A part that is not in the core install was asked for."""
+
+
+class PointveilWarning(UserWarning):
+    """A release is made, but its owner should know something about it."""
 
 
 def missing_extra(extra: str, package: str) -> MissingExtraError:

@@ -132,6 +132,11 @@ class Method:
         return {"partitioner": _describe(self.partitioner), "placement": _describe(self.placement)}
 
     @property
+    def edition(self) -> str:
+        """The editions of its parts, such as "Veil 1, Density 1"."""
+        return edition_of(self.parameters)
+
+    @property
     def post_processing(self) -> tuple[str, ...]:
         """What is done to the noisy answers, in words."""
         return tuple(
@@ -144,6 +149,16 @@ class Method:
         partitioner = _restore(PARTITIONERS, parameters["partitioner"])
         placement = _restore(PLACEMENTS, parameters["placement"])
         return cls(partitioner, placement, split, name)
+
+
+def edition_of(parameters: Mapping[str, Any]) -> str:
+    """Return the editions that this version has of the parts of a method.
+
+    A class states its own as `edition`, a whole number, raised when the same question would be asked in another way
+    or the same answers would give other points. One that states none is of the first.
+    """
+    named = [(PARTITIONERS, parameters["partitioner"]["type"]), (PLACEMENTS, parameters["placement"]["type"])]
+    return ", ".join(f"{name} {getattr(table.get(name), 'edition', 1)}" for table, name in named)
 
 
 def find_method(method: str | Method) -> Method:

@@ -1,4 +1,4 @@
-"""All that was asked of a vault and answered: enough to draw points for ever, without the data."""
+"""Everything a vault was asked and answered: enough to draw points from, without the data."""
 
 from __future__ import annotations
 
@@ -24,9 +24,14 @@ from pointveil.methods import Method
 from pointveil.partition import Divided
 from pointveil.statement import Statement, parse_statement
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites
+from pointveil.version import __version__
 from pointveil.world import World
 
 VERSION = 1
+DRAWING = "1"
+"""The edition of drawing: raised when the same answers and seed would give other points, or in another order."""
+LAND = "1"
+"""The edition of the land rule: raised when another place would be land."""
 Answer = NoisyCounts | NoisyPoints
 
 
@@ -76,7 +81,7 @@ class Survey:
     def write(self, path: str | Path) -> None:
         """Save everything in one file."""
         content = self.to_bytes()
-        write_whole(Path(path), lambda new: _write(new, content))
+        write_whole(Path(path), lambda new: new.write_bytes(content))
 
     @classmethod
     def read(cls, path: str | Path) -> Survey:
@@ -122,14 +127,38 @@ class Survey:
             description = json.loads(archive.read("survey.json"))
             if description["version"] != VERSION:
                 raise ValueError(f"it is of version {description['version']}, not {VERSION}")
+            statement = parse_statement(archive.read("statement.json").decode())
+            method = Method.restore(**description["method"])  # first, so that a missing plug-in is named
+            refuse_other_edition(statement, edition(method.edition))
             answers = tuple(_restore(archive, number, answer) for number, answer in enumerate(description["answers"]))
             return cls(
                 world=_world_from(archive.read("world.gpkg")),
-                method=Method.restore(**description["method"]),
+                method=method,
                 answers=answers,
-                statement=parse_statement(archive.read("statement.json").decode()),
+                statement=statement,
                 layout=Layout.from_dict(description["layout"]),
             )
+
+
+def edition(method: str) -> dict[str, str]:
+    """Return the rules by which this version draws: within an edition the same survey and seed give the same bytes."""
+    return {"method": method, "drawing": DRAWING, "land": LAND}
+
+
+def refuse_other_edition(statement: Statement, ours: dict[str, str]) -> None:
+    """Raise if what was recorded must be drawn by other rules than ours."""
+    if statement.edition != ours:
+        version = statement.software.get("version")
+        theirs = "before editions were recorded" if statement.edition is None else f"({in_words(statement.edition)})"
+        raise ValueError(
+            f"it was made by Pointveil {version} {theirs}, and only that version draws from it; "
+            f"this is Pointveil {__version__} ({in_words(ours)})"
+        )
+
+
+def in_words(edition: dict[str, str]) -> str:
+    """Return an edition as text."""
+    return "; ".join(f"{part} {number}" for part, number in edition.items())
 
 
 @dataclass
@@ -176,15 +205,9 @@ class Replay:
             raise ValueError(f"the recorded answer '{share.purpose}' does not fit the question")
         return answer
 
-    def scatter(
-        self,
-        regions: Sites,  # noqa: ARG002 - the recording knows
-        wanted: NDArray[np.int64],  # noqa: ARG002
-        share: Share,
-        *,
-        max_uses: int = 1,  # noqa: ARG002
-    ) -> NoisyPoints:
+    def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Return the recorded points."""
+        del regions, wanted, max_uses  # the recording knows
         answer = self._next(share)
         if not isinstance(answer, NoisyPoints):
             raise TypeError(f"the recorded answer '{share.purpose}' does not fit the question")
@@ -195,10 +218,6 @@ class Replay:
             raise ValueError(f"the recording has no answer to '{share.purpose}'")
         self.asked += 1
         return self.answers[self.asked - 1]
-
-
-def _write(path: Path, content: bytes) -> None:
-    path.write_bytes(content)
 
 
 def _describe(answer: Answer) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,10 @@ from pointveil import showing
 from pointveil.errors import missing_extra
 from pointveil.files.crs import short_name
 from pointveil.files.lattice import steps_per_unit
-from pointveil.files.whole import write_whole
+from pointveil.files.whole import check_target, write_whole
 from pointveil.formats import Layout, format_of, output_layout, write_points
-from pointveil.statement import Output, OutputFile, SigningKey, Statement
+from pointveil.ledger import OWN, Own
+from pointveil.statement import Output, OutputFile, SigningKey, Statement, find_key
 from pointveil.world import World
 
 if TYPE_CHECKING:
@@ -74,13 +76,20 @@ class SyntheticPoints:
         """The coordinate system, such as EPSG:4326."""
         return self.layout.crs
 
-    def write(self, path: str | Path, *, layout: Layout | None = None, key: SigningKey | None = None) -> Statement:
+    def write(
+        self,
+        path: str | Path,
+        *,
+        layout: Layout | None = None,
+        key: SigningKey | str | PathLike[str] | Own | None = OWN,
+    ) -> Statement:
         """Write the points to a file, and the statement into it and beside it.
 
         The file has the form of the input (format, columns, order, CRS), unless the suffix says otherwise. The
-        statement lies beside it as `<name>.statement.json`, signed if there is a key. Both appear whole or not at all.
+        statement lies beside it as `<name>.statement.json`, signed with `key`: one that you name, by default your own
+        if you have one, or None. Both appear whole or not at all.
         """
-        path = Path(path)
+        path, key = check_target(Path(path)), find_key(key)
         form = layout or output_layout(path, self.layout)
         output = self._output(form)
         described = self.statement.with_output(output).signed(key)
@@ -149,9 +158,12 @@ class SyntheticPoints:
 
     def _output(self, form: Layout) -> Output:
         columns = form.names if form.geometry is None else (form.geometry,)
-        digest = points_digest([self.coordinates], form.crs)
+        steps = steps_per_unit(form.crs)
+        digest = points_digest([self.coordinates], steps)
         x, y = (form.x, form.y) if form.geometry is None else (None, None)
-        return Output(rows=len(self), columns=columns, x=x, y=y, crs=form.crs, points_sha256=digest)
+        return Output(
+            rows=len(self), columns=columns, x=x, y=y, crs=form.crs, steps_per_unit=steps, points_sha256=digest
+        )
 
 
 def _import(package: str) -> Any:
@@ -166,9 +178,9 @@ def check_format(path: Path) -> None:
     format_of(path)
 
 
-def points_digest(chunks: Any, crs: str) -> str:
-    """Return the hash of points in their order, as whole lattice steps."""
-    steps, digest = steps_per_unit(crs), hashlib.sha256()
+def points_digest(chunks: Any, steps: int) -> str:
+    """Return the hash of points in their order, as whole lattice steps, so many to a unit."""
+    digest = hashlib.sha256()
     for coordinates in chunks:
         for start in range(0, len(coordinates), CHUNK):
             lattice = np.rint(coordinates[start : start + CHUNK] * steps)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+import pyproj
+
 from pointveil.errors import InputError, MissingExtraError, VerificationError
 from pointveil.formats import open_points, read_statement
 from pointveil.ledger import Ledger
@@ -103,7 +105,9 @@ def _check_ledger(statement: Statement, ledger: str | Path | None) -> tuple[str,
     if entry is not None and Fraction(entry.spent_after) - Fraction(entry.spent_before) < _epsilon(statement):
         raise VerificationError("Less was charged to the ledger than the release cost.")
     if ledger is None:
-        return ()
+        return (
+            () if entry else ("nothing was charged to a ledger: other releases of the same data add to this epsilon",)
+        )
     if entry is None:
         raise VerificationError("The release was not charged to any ledger.")
     problems = Ledger(Path(ledger)).verify([entry.chain_sha256])
@@ -170,5 +174,11 @@ def _check_points(path: Path, statement: Statement) -> None:
     except InputError as fault:
         raise VerificationError(f"{path.name} cannot be read: {fault}") from None
     rows = sum(len(batch) for batch in batches)
-    if rows != output.rows or points_digest(batches, output.crs) != output.points_sha256:
+    steps = output.steps_per_unit or _first_steps(output.crs)
+    if rows != output.rows or points_digest(batches, steps) != output.points_sha256:
         raise VerificationError(f"{path.name} was changed: its points are not those that were released.")
+
+
+def _first_steps(crs: str) -> int:
+    """Return the lattice of releases whose statement does not say it: those of the first schema."""
+    return 10**7 if pyproj.CRS.from_user_input(crs).is_geographic else 100

@@ -12,7 +12,7 @@ from pointveil.demo import city, write_people
 from pointveil.evaluation.inputs import read_both
 from pointveil.evaluation.release_report import write_release_report
 from pointveil.evaluation.report import write_report
-from pointveil.synthesis import synthesize
+from pointveil.releases import synthesize
 from pointveil.vault import Vault
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")

@@ -40,7 +40,7 @@ def test_verify_explains_and_exports(
     assert run("synthesize", people_file, output, *options) == 0
 
     assert run("verify", output, "--ledger", ledger, "--explain") == 0
-    assert "50%: after studying this release for ever, at most 62.2%" in capsys.readouterr().out
+    assert "50%: however long they study this release, at most 62.2%" in capsys.readouterr().out
     assert run("verify", output, "--registry") == 0
     entry = json.loads(capsys.readouterr().out)
     assert entry["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"] == 0.5

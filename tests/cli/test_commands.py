@@ -1,8 +1,10 @@
 """The command line: its words are a contract, its errors are clear, its exit codes exact."""
 
 import json
+import logging
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +16,7 @@ import pytest
 
 import pointveil
 from pointveil.cli import COMMANDS, main
+from pointveil.cli.common import stage
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -107,7 +110,7 @@ def test_axes_delimiter_and_names_stay(run: Run, world_file: Path, people: np.nd
         (("--epsilon", "1", "--split", "count=2"), 2, "at most 1"),
         (("--epsilon", "1", "--columns", "lon"), 2, "--columns wants"),
         (("--epsilon", "1", "--columns", "a,b"), 2, "a"),
-        (("--epsilon", "1", "--max-points", "3"), 2, "--max-points needs --person"),
+        (("--epsilon", "1", "--max-points", "3"), 2, "max_points needs person"),
         (("--epsilon", "1", "--person", "nobody"), 2, "nobody"),
         (("--epsilon", "1", "--noise", "none"), 2, "noise must be"),
         (("--epsilon", "11"), 3, "cap"),
@@ -214,13 +217,35 @@ def test_an_unforeseen_fault_shows_no_text_of_its_own(
     def fail(*_: object, **__: object) -> None:
         raise KeyError("a secret at 10.0041, 50.0032")
 
-    monkeypatch.setattr("pointveil.synthesis.draw", fail)
+    monkeypatch.setattr("pointveil.releases.draw", fail)
 
     code, out, err = run("synthesize", people_file, tmp_path / "a.csv", "--world", world_file, "--epsilon", 1)
 
     assert code == 1
     assert "KeyError" in err
     assert "secret" not in out + err
+
+
+def test_only_our_own_warnings_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        with stage("Working", quiet=False):
+            warnings.warn("a secret at 10.0041, 50.0032", RuntimeWarning, stacklevel=1)
+            warnings.warn("the map is coarse", pointveil.PointveilWarning, stacklevel=1)
+
+    assert capsys.readouterr().err == "Warning: the map is coarse\n"
+
+
+def test_on_a_terminal_the_steps_of_a_release_are_shown(
+    run: Run, monkeypatch: pytest.MonkeyPatch, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+
+    _, _, err = run("synthesize", people_file, tmp_path / "a.csv", "--world", world_file, "--epsilon", 1)
+
+    assert "Writing" in err  # the last step; how many others are seen is a matter of time
+    assert not logging.getLogger("pointveil").handlers
 
 
 def test_the_demo_runs(run: Run, tmp_path: Path) -> None:
@@ -241,7 +266,7 @@ def test_few_people_for_the_epsilon_are_told_of_a_coarse_map(
             "synthesize", people_file, tmp_path / "out.parquet", "--world", world_file, "--epsilon", epsilon
         )
         assert code == 0, err
-        notes.append("the map is coarse" in out + err)
+        notes.append("The map is coarse" in out + err)
 
     assert notes == [True, False]
 

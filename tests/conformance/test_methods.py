@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pointveil.methods import METHODS, Method
 from pointveil.partition import adaptive_grid
 from pointveil.placement import kernel_density
+from pointveil.releases import draw, survey, synthesize
 from pointveil.surveys import Survey
-from pointveil.synthesis import draw, survey, synthesize
 from pointveil.synthetic import SyntheticPoints
 from pointveil.testing import ScriptedVault
 from pointveil.vault import Cells, Share, Vault

@@ -16,7 +16,7 @@ from pointveil.evaluation.cell_error import shifted_cell_error
 from pointveil.evaluation.inputs import read_both
 from pointveil.evaluation.release_report import release_page, write_release_report
 from pointveil.evaluation.repetition import repeat_release
-from pointveil.synthesis import synthesize
+from pointveil.releases import synthesize
 from pointveil.synthetic import SyntheticPoints
 from pointveil.vault import Vault
 from pointveil.world import World

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pointveil.cli import main
 from pointveil.evaluation import BANNER, MEASURES
-from pointveil.synthesis import synthesize
+from pointveil.releases import synthesize
 from pointveil.vault import Vault
 from pointveil.world import World
 

@@ -15,7 +15,7 @@ from pointveil.errors import InputError
 from pointveil.network import Network
 from pointveil.partition import RoadSegments
 from pointveil.partition.road_segments import believe, threshold
-from pointveil.synthesis import survey
+from pointveil.releases import survey
 from pointveil.testing import ScriptedVault
 from pointveil.vault import Cells, NoisyCounts, Share
 from pointveil.world import World

@@ -11,7 +11,7 @@ from pointveil.evaluation.cell_error import shifted_cell_error
 from pointveil.methods import METHODS, Method
 from pointveil.partition import UniformGrid, Veil
 from pointveil.placement import Density, Uniform
-from pointveil.synthesis import draw, survey, synthesize
+from pointveil.releases import draw, survey, synthesize
 from pointveil.testing import ScriptedVault
 from pointveil.vault import Cells, Share, Vault
 from pointveil.world import World

@@ -20,8 +20,8 @@ from pointveil.network import Network
 from pointveil.partition import RoadCounts, RoadSegments
 from pointveil.placement import AlongRoads, along_roads
 from pointveil.placement.along_roads import far_total
+from pointveil.releases import draw, survey, synthesize
 from pointveil.surveys import Survey
-from pointveil.synthesis import draw, survey, synthesize
 from pointveil.testing import ScriptedVault
 from pointveil.vault import Cells, NoisyCounts, Share, Vault
 from pointveil.world import World

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from pointveil.methods import METHODS
-from pointveil.synthesis import synthesize
+from pointveil.releases import synthesize
 from pointveil.vault import Share, Vault
 from pointveil.world import World
 
@@ -109,7 +109,7 @@ def test_the_row_of_a_scattered_point_is_even(plain_world: World) -> None:
     one = pa.table({"lon": [10.001], "lat": [50.001]})
     rows = np.zeros(10)
     for _ in range(2000):
-        answer = Vault.open(one, plain_world, epsilon=20).scatter(
+        answer = Vault.open(one, plain_world, epsilon=20, ledger=None).scatter(
             OneRegion(), np.array([10]), Share("place", Fraction(20))
         )
         rows += answer.site == 0

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from pointveil.lab.audit.subjects import shrunk
 from pointveil.methods import METHODS, Method
+from pointveil.releases import draw, survey, synthesize
 from pointveil.surveys import Survey
-from pointveil.synthesis import draw, survey, synthesize
 from pointveil.vault import Vault
 from pointveil.world import World
 
@@ -73,8 +73,8 @@ def arrays(answer: object) -> list[NDArray[np.int64]]:
 def test_one_record_more_changes_nothing_but_noisy_numbers(
     method: str, records: list[tuple[float, float]], more: tuple[float, float], street_world: World
 ) -> None:
-    without = survey(Vault.open(table(records), street_world, epsilon=1), small(method))
-    present = survey(Vault.open(table([*records, more]), street_world, epsilon=1), small(method))
+    without = survey(Vault.open(table(records), street_world, epsilon=1, ledger=None), small(method))
+    present = survey(Vault.open(table([*records, more]), street_world, epsilon=1, ledger=None), small(method))
 
     assert outside(without) == outside(present)
 
@@ -86,7 +86,7 @@ def test_no_records_of_any_person_make_a_release_fail(
 ) -> None:
     given_table = table([(x, y) for x, y, _ in records], [person for _, _, person in records])
 
-    vault = Vault.open(given_table, street_world, epsilon=1, person="who", max_points=limit)
+    vault = Vault.open(given_table, street_world, epsilon=1, person="who", max_points=limit, ledger=None)
 
     assert synthesize(vault, "ugrid-uni").statement.guarantee.points_per_unit == limit
 

@@ -10,7 +10,7 @@ import pytest
 
 from pointveil.cli import main
 from pointveil.methods import METHODS
-from pointveil.synthesis import synthesize
+from pointveil.releases import synthesize
 from pointveil.vault import Everywhere, Vault
 from pointveil.verification import verify
 from pointveil.world import World

@@ -81,7 +81,7 @@ def test_threads_cannot_spend_the_same_budget_twice(plain_world: World) -> None:
     sys.setswitchinterval(1e-6)
     try:
         for _ in range(30):
-            vault = Vault.open(table(), plain_world, epsilon=1)
+            vault = Vault.open(table(), plain_world, epsilon=1, ledger=None)
             answers: list[object] = []
 
             def ask(vault: Vault = vault, answers: list[object] = answers) -> None:
@@ -172,8 +172,8 @@ def test_only_a_rehearsal_takes_other_randomness(plain_world: World) -> None:
 
 
 def test_a_survey_does_not_carry_the_names_of_other_columns(plain_world: World, tmp_path: Path) -> None:
+    from pointveil.releases import survey
     from pointveil.surveys import Survey
-    from pointveil.synthesis import survey
 
     survey(Vault.open(table(secret_diagnosis=["x"] * 50), plain_world, epsilon=1), "ugrid-uni").write(tmp_path / "s")
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pointveil.cli import main
 from pointveil.errors import InputError, VerificationError
 from pointveil.formats import open_points
+from pointveil.releases import synthesize
 from pointveil.statement import SigningKey, parse_statement
-from pointveil.synthesis import synthesize
 from pointveil.synthetic import statement_path
 from pointveil.vault import Vault
 from pointveil.verification import verify

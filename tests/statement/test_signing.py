@@ -8,8 +8,8 @@ import pytest
 
 from pointveil.errors import InputError, VerificationError
 from pointveil.ledger import Ledger
+from pointveil.releases import synthesize
 from pointveil.statement import SigningKey, explain, parse_statement, registry_entry, statement_schema
-from pointveil.synthesis import synthesize
 from pointveil.synthetic import statement_path
 from pointveil.vault import Vault
 from pointveil.verification import verify
@@ -152,6 +152,6 @@ def test_the_registry_entry_says_what_the_statement_says(release: Path) -> None:
 def test_the_promise_is_explained_with_numbers_that_are_right(release: Path) -> None:
     text = explain(verify(release).statement)
 
-    assert "50%: after studying this release for ever, at most 73.1%, and at least 26.9%" in text
+    assert "50%: however long they study this release, at most 73.1%, and at least 26.9%" in text
     assert "each point by itself" in text
     assert "Not promised" in text

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from pointveil.errors import BudgetError, InputError, MissingExtraError, VerificationError
+from pointveil.errors import BudgetError, PointveilError, VerificationError
 from pointveil.version import __version__
 
 app = typer.Typer(
@@ -20,29 +20,21 @@ app = typer.Typer(
 )
 
 COMMANDS = (
-    "demo",
-    "world",
-    "methods",
-    "synthesize",
-    "survey",
-    "draw",
-    "verify",
-    "keys",
-    "ledger",
-    "audit",
-    "evaluate",
-    "experiment",
+    *("demo", "world", "methods", "synthesize", "survey", "draw", "verify", "keys", "ledger"),
+    *("audit", "evaluate", "experiment"),
 )
-EXIT_CODES = ((BudgetError, 3), (VerificationError, 4), (InputError, 2), (MissingExtraError, 2))
+EXIT_CODES = ((BudgetError, 3), (VerificationError, 4), (PointveilError, 2))
 
 for _command in COMMANDS:
-    importlib.import_module(f"pointveil.cli.{_command}").add_to(app)
+    _module = importlib.import_module(f"pointveil.cli.{_command}")
+    if hasattr(_module, "commands"):
+        app.add_typer(_module.commands, name=_command)
+    else:
+        app.command()(getattr(_module, _command))
 
 
 @app.callback(invoke_without_command=True)
-def options(
-    version: bool = typer.Option(False, "--version", help="Print the version and stop."),
-) -> None:
+def options(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
     """Turn a private file of people's locations into a synthetic one, with a differential-privacy guarantee."""
     if version:
         typer.echo(f"pointveil {__version__}")
@@ -53,19 +45,15 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line, and end with 0 (done), 2 (bad input), 3 (over budget), 4 (not verified) or 1 (a fault)."""
     try:
         app(arguments)
-    except tuple(kind for kind, _ in EXIT_CODES) as fault:
-        code = next(code for kind, code in EXIT_CODES if isinstance(fault, kind))
-        _stop(str(fault), code)
+    except PointveilError as fault:
+        _stop(str(fault), next(code for kind, code in EXIT_CODES if isinstance(fault, kind)))
     except (OSError, MemoryError) as fault:
         _stop(f"{type(fault).__name__}: {getattr(fault, 'strerror', None) or 'not enough memory'}.", 1)
     except Exception as fault:
         if os.environ.get("POINTVEIL_DEBUG"):
             raise
         # The text of an unforeseen fault may quote a real point, so it is not shown.
-        _stop(
-            f"Something is wrong in Pointveil itself ({type(fault).__name__}). POINTVEIL_DEBUG=1 shows where.",
-            1,
-        )
+        _stop(f"Something is wrong in Pointveil itself ({type(fault).__name__}). POINTVEIL_DEBUG=1 shows where.", 1)
 
 
 def _stop(message: str, code: int) -> None:

@@ -13,26 +13,23 @@ if TYPE_CHECKING:
     from pointveil.lab.audit.report import Row
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(audit)
-
-
 def audit(
     method: Annotated[
-        list[str] | None, typer.Option("--method", "-m", help="What to audit; all unless said. May be repeated.")
+        list[str] | None, typer.Option("--method", "-m", help="Method to audit (default: all); may be repeated.")
     ] = None,
     runs: Annotated[
         int | None,
         typer.Option(
-            "--runs", help="Releases for each pair of neighbours (28 unless said; from 120 on, larger cities)."
+            "--runs", help="Releases per pair of neighbours (default: 28); 120 or more also tries larger cities."
         ),
     ] = None,
     mutants: Annotated[
-        bool, typer.Option("--mutants", help="Audit methods that are wrong on purpose, too: all must be caught.")
+        bool, typer.Option("--mutants", help="Also audit methods that are wrong on purpose: all must be caught.")
     ] = False,
-    persons: Annotated[bool, typer.Option("--persons", help="Audit every method for persons, too.")] = False,
-    picture: Annotated[Path | None, typer.Option("--picture", help="Draw the result into this file.")] = None,
+    persons: Annotated[
+        bool, typer.Option("--persons", help="Also audit every method with people as the protected unit.")
+    ] = False,
+    picture: Annotated[Path | None, typer.Option("--picture", help="Draw the result to this file.")] = None,
     table: Annotated[Path | None, typer.Option("--table", help="Write the result as a Markdown table.")] = None,
     quiet: Quiet = False,
     json: Json = False,

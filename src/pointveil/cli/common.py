@@ -1,7 +1,9 @@
 """What several commands share: options, progress, and how results are told."""
 
 import json
+import logging
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,26 +11,35 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pointveil.errors import InputError
+from pointveil.errors import InputError, PointveilWarning
 
 if TYPE_CHECKING:
-    from pointveil.methods import Method
+    from pointveil.synthetic import SyntheticPoints
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing unless something is wrong.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
 WorldFile = Annotated[Path, typer.Option("--world", "-w", help="The public world, made by 'pointveil world'.")]
-Epsilon = Annotated[str, typer.Option("--epsilon", "-e", help="What may be spent, such as 1, 0.5 or 1/3.")]
+Epsilon = Annotated[
+    str,
+    typer.Option(
+        "--epsilon", "-e", help="Privacy budget of this release, such as 1, 0.5 or 1/3; smaller is more private."
+    ),
+]
 Columns = Annotated[
-    str | None,
-    typer.Option("--columns", help="Names of the x (longitude) and y (latitude) columns: LON,LAT."),
+    str | None, typer.Option("--columns", help="Names of the columns with x (longitude) and y (latitude): LON,LAT.")
 ]
 Crs = Annotated[
     str | None,
-    typer.Option("--crs", help="The points' coordinate system, if the file does not say (else EPSG:4326)."),
+    typer.Option("--crs", help="Coordinate system of the points, if the file does not say (default: EPSG:4326)."),
 ]
-Person = Annotated[str | None, typer.Option("--person", help="The column that says whose point it is.")]
+Method = Annotated[
+    str | None, typer.Option("--method", "-m", help="How to make points (default: veil); see 'pointveil methods'.")
+]
+Person = Annotated[
+    str | None, typer.Option("--person", help="Column with the person's id; protects people instead of single points.")
+]
 MaxPoints = Annotated[
-    int | None, typer.Option("--max-points", help="How many points of one person are used (8 unless said).")
+    int | None, typer.Option("--max-points", help="Use at most this many points per person (default: 8).")
 ]
 Split = Annotated[
     str | None,
@@ -38,33 +49,50 @@ Split = Annotated[
     ),
 ]
 LedgerFile = Annotated[
-    Path | None,
-    typer.Option("--ledger", help="The ledger's file, instead of the one in your data directory."),
+    Path | None, typer.Option("--ledger", help="File of the ledger (default: the one in your data directory).")
 ]
 Dataset = Annotated[
-    str | None,
-    typer.Option("--dataset", help="The dataset's name in the ledger, instead of the file's name."),
+    str | None, typer.Option("--dataset", help="Name of the dataset in the ledger (default: the file's name).")
 ]
 KeyFile = Annotated[
     Path | None,
-    typer.Option("--key", help="The private key that signs, instead of the one in your data directory, if any."),
+    typer.Option("--key", help="Private key that signs (default: the one in your data directory, if there is one)."),
 ]
-Noise = Annotated[str, typer.Option("--noise", help="'exact' (our own sampler) or 'opendp' (needs that extra).")]
+Noise = Annotated[
+    str | None, typer.Option("--noise", help="'exact' (default: our own sampler) or 'opendp' (needs that extra).")
+]
+Count = Annotated[int | None, typer.Option("--count", help="Number of points to draw (default: the noisy total).")]
+Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the drawing: the same gives the same points.")]
 
 
 @contextmanager
 def stage(text: str, *, quiet: bool) -> Iterator[None]:
-    """Show what is going on, and for how long, on a terminal; says nothing about the data."""
-    if quiet or not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    """Print warnings as lines and, on a terminal, show what is going on and for how long; nothing about the data."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore" if quiet else "always", PointveilWarning)
+        warnings.showwarning = _tell_warning
+        if quiet or not sys.stderr.isatty():
+            yield
+            return
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        progress.add_task(text, total=None)
-        yield
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task(text, total=None)
+            log, steps = logging.getLogger("pointveil"), logging.Handler()
+            steps.emit = lambda record: progress.update(task, description=record.getMessage())  # type: ignore[method-assign]
+            log.setLevel(logging.INFO)
+            log.addHandler(steps)
+            try:
+                yield
+            finally:
+                log.removeHandler(steps)
+
+
+def _tell_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
+    if issubclass(category, PointveilWarning):  # the text of any other may quote a real point, so it is not shown
+        tell(f"Warning: {message}")
 
 
 def tell(text: str, *, quiet: bool = False) -> None:
@@ -97,20 +125,29 @@ def parse_bounds(text: str) -> tuple[float, float, float, float]:
     return west, south, east, north
 
 
-def parse_method(name: str, split: str | None) -> "Method":
-    """Return the method with this name and split."""
-    from pointveil.methods import find_method
+def parse_split(text: str | None) -> dict[str, str] | None:
+    """Return the parts in "count=0.6,place=0.4"."""
+    if text is None:
+        return None
+    parts = [part.partition("=") for part in text.split(",")]
+    if not all(equals for _, equals, _ in parts):
+        raise InputError(f"--split wants parts such as count=0.6,place=0.4, not '{text}'.")
+    return {purpose.strip(): value.strip() for purpose, _, value in parts}
 
-    method = find_method(name)
-    if split is None:
-        return method
-    parts = {}
-    for part in split.split(","):
-        purpose, equals, value = part.partition("=")
-        if not equals:
-            raise InputError(f"--split wants parts such as count=0.6,place=0.4, not '{split}'.")
-        parts[purpose.strip()] = value.strip()
-    return method.with_split(parts)
+
+def given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given: the library has the defaults."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def tell_points(synthetic: "SyntheticPoints", output: Path, *, quiet: bool, json: bool) -> None:
+    """Say what was written."""
+    if json:
+        statement = synthetic.statement.model_dump(mode="json", by_alias=True)
+        print_json({"output": str(output), "rows": len(synthetic), "statement": statement})
+        return
+    tell(f"Wrote {len(synthetic):,} synthetic points to {output}, and the statement beside it.", quiet=quiet)
+    tell(str(synthetic.statement), quiet=quiet)
 
 
 def open_world(path: Path) -> Any:
@@ -118,20 +155,3 @@ def open_world(path: Path) -> Any:
     from pointveil.world import World
 
     return World.read(path)
-
-
-def open_key(path: Path | None) -> Any:
-    """Return the key that signs: the one that was named, else the user's own, else none."""
-    from pointveil.statement import SigningKey, default_key_path
-
-    own = path or default_key_path()
-    return SigningKey.read(own) if path is not None or own.is_file() else None
-
-
-def check_person(person: str | None, max_points: int | None) -> int:
-    """Return how many points of one person are used."""
-    if person is None and max_points is not None:
-        raise InputError("--max-points needs --person: whose points should be counted?")
-    if max_points is not None and max_points < 1:
-        raise InputError(f"--max-points must be at least 1, not {max_points}.")
-    return 8 if max_points is None else max_points

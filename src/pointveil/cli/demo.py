@@ -8,14 +8,9 @@ import typer
 from pointveil.cli.common import Json, Quiet, print_json, stage, tell
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(demo)
-
-
 def demo(
-    directory: Annotated[Path, typer.Argument(help="Where the demo's files go.")] = Path("pointveil-demo"),
-    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="What each method may spend.")] = "1",
+    directory: Annotated[Path, typer.Argument(help="Folder for the demo's files.")] = Path("pointveil-demo"),
+    epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Privacy budget of each method's release.")] = "1",
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -53,21 +48,10 @@ def _show(results: list) -> None:  # type: ignore[type-arg]
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(
-        "method",
-        "points",
-        "cell error (100 m)",
-        "distance to streets wrong by",
-        "CPU",
-        title="Helsinki, invented people",
-    )
-    for result in results:
-        table.add_row(
-            result.method,
-            f"{result.points:,}",
-            f"{result.cell_error:.3f}",
-            f"{result.road_difference:.2f} m",
-            f"{result.seconds:.1f} s",
-        )
+    table = Table("method", "points", "cell error (100 m)", "distance to streets wrong by", "CPU")
+    table.title = "Helsinki, invented people"
+    for made in results:
+        errors = f"{made.cell_error:.3f}", f"{made.road_difference:.2f} m"
+        table.add_row(made.method, f"{made.points:,}", *errors, f"{made.seconds:.1f} s")
     Console().print(table)
     Console().print("Lower is better. Cell error 0 means the same counts everywhere, 2 that nothing is right.")

@@ -43,10 +43,10 @@ def evaluate(
 
     pointveil evaluate trips.parquet synthetic.parquet --world porto.gpkg --report report.html
     """
-    from pointveil.cli.release import check_output
     from pointveil.evaluation.inputs import read_both
     from pointveil.evaluation.release_report import write_release_report
     from pointveil.evaluation.report import write_report
+    from pointveil.releases import check_output
 
     for output in (report, release_report):
         if output is not None:

@@ -13,18 +13,13 @@ from pointveil.cli.common import Quiet, tell
 from pointveil.errors import InputError
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(experiment)
-
-
 def experiment(
     plans: Annotated[list[Path], typer.Argument(help="Plans, as TOML files.")],
-    out: Annotated[Path, typer.Argument(help="The folder for results; those that are there are kept.")],
+    out: Annotated[Path, typer.Argument(help="Folder for the results; existing results are kept.")],
     data: Annotated[
-        Path | None, typer.Option("--data", help="The folder with the cities, instead of POINTVEIL_DATA.")
+        Path | None, typer.Option("--data", help="Folder with the cities (default: POINTVEIL_DATA).")
     ] = None,
-    workers: Annotated[int | None, typer.Option("--workers", help="How many processes; all cores unless said.")] = None,
+    workers: Annotated[int | None, typer.Option("--workers", help="Number of processes (default: all cores).")] = None,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures (needs matplotlib).")] = True,
     quiet: Quiet = False,
 ) -> None:
@@ -81,24 +76,10 @@ def _progress(*, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, of: _say(done, of, quiet=quiet)
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import MofNCompleteColumn, Progress
 
-    columns = (
-        TextColumn("Runs"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left:"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    # By default it shows a bar and the time that is left.
+    with Progress(*Progress.get_default_columns(), MofNCompleteColumn(), console=Console(stderr=True)) as progress:
         task = progress.add_task("Runs", total=None)
         began: list[int] = []
 

@@ -7,11 +7,6 @@ from pointveil.cli.common import Json, KeyFile, Quiet, print_json, tell
 commands = typer.Typer(no_args_is_help=True, help="Keys that sign statements (Ed25519).")
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.add_typer(commands, name="keys")
-
-
 @commands.command()
 def new(key: KeyFile = None, quiet: Quiet = False, json: Json = False) -> None:
     """Make a new pair of keys; an old one is never overwritten.

@@ -4,37 +4,20 @@ from typing import Annotated
 
 import typer
 
-from pointveil.cli.common import Json, LedgerFile, Quiet, print_json, tell
+from pointveil.cli.common import Json, LedgerFile, Quiet, given, print_json, tell
 from pointveil.errors import VerificationError
 
-commands = typer.Typer(no_args_is_help=True, help="What has been spent on which dataset, and what may be.")
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the commands."""
-    app.add_typer(commands, name="ledger")
+commands = typer.Typer(no_args_is_help=True, help="What has been spent on each dataset, and what is left.")
 
 
 @commands.command()
 def show(ledger: LedgerFile = None, json: Json = False) -> None:
     """Show every dataset with its cap, what was spent, and what is left."""
-    from pointveil.ledger import Ledger, default_ledger_path
+    from pointveil.ledger import Ledger
 
-    accounts = Ledger(ledger or default_ledger_path()).accounts()
+    accounts = Ledger(**given(path=ledger)).accounts()
     if json:
-        print_json(
-            [
-                {
-                    "dataset": account.name,
-                    "aliases": list(account.aliases),
-                    "cap": str(account.cap),
-                    "spent": str(account.spent),
-                    "left": str(account.left),
-                    "charges": account.charges,
-                }
-                for account in accounts
-            ]
-        )
+        print_json([account.to_dict() for account in accounts])
         return
     from rich.console import Console
     from rich.table import Table
@@ -48,15 +31,15 @@ def show(ledger: LedgerFile = None, json: Json = False) -> None:
 
 @commands.command()
 def cap(
-    dataset: Annotated[str, typer.Argument(help="The dataset's name.")],
-    epsilon: Annotated[str, typer.Argument(help="What may be spent on it in all.")],
+    dataset: Annotated[str, typer.Argument(help="Name of the dataset.")],
+    epsilon: Annotated[str, typer.Argument(help="The cap, such as 3 or 0.5.")],
     ledger: LedgerFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Set what may be spent on a dataset in all; 10 unless set."""
-    from pointveil.ledger import Ledger, default_ledger_path
+    """Set the cap of a dataset: the most that may be spent on it in total (default: 10)."""
+    from pointveil.ledger import Ledger
 
-    account = Ledger(ledger or default_ledger_path()).set_cap(dataset, epsilon)
+    account = Ledger(**given(path=ledger)).set_cap(dataset, epsilon)
     tell(
         f"{account.name}: cap {float(account.cap):g}, spent {float(account.spent):g}, left {float(account.left):g}.",
         quiet=quiet,
@@ -67,14 +50,15 @@ def cap(
 def verify(
     ledger: LedgerFile = None,
     anchor: Annotated[
-        list[str] | None, typer.Option("--anchor", help="A chain hash kept elsewhere, such as a statement's.")
+        list[str] | None,
+        typer.Option("--anchor", help="A hash of the chain that was kept elsewhere, such as in a statement."),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Check the ledger's chain of hashes and its sums; with anchors, also that nothing was rolled back."""
-    from pointveil.ledger import Ledger, default_ledger_path
+    from pointveil.ledger import Ledger
 
-    problems = Ledger(ledger or default_ledger_path()).verify(anchor or ())
+    problems = Ledger(**given(path=ledger)).verify(anchor or ())
     if problems:
         raise VerificationError("The ledger is not sound: " + " ".join(problems))
     tell("The ledger is whole: its chain and its sums are right.", quiet=quiet)

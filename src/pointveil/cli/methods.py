@@ -2,14 +2,7 @@
 
 from typing import Any
 
-import typer
-
 from pointveil.cli.common import Json, print_json
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(methods)
 
 
 def methods(json: Json = False) -> None:
@@ -36,11 +29,8 @@ def methods(json: Json = False) -> None:
     from rich.table import Table
 
     table = Table("method", "epsilon goes to", "questions", "error", "when to use it")
-    for row in rows:
-        split = ", ".join(
-            f"{purpose} {float(METHODS[str(row['method'])].shares()[purpose]):.0%}"
-            for purpose in METHODS[str(row["method"])].purposes
-        )
+    for row, method in zip(rows, METHODS.values(), strict=True):
+        split = ", ".join(f"{purpose} {float(part):.0%}" for purpose, part in method.shares().items())
         star = " (default)" if row["default"] else ""
         error = "" if row["measured_error"] is None else f"{row['measured_error']:.3f}"
         table.add_row(f"{row['method']}{star}", split, str(row["questions"]), error, str(row["when"]))

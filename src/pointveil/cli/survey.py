@@ -1,72 +1,45 @@
-"""pointveil survey: ask the vault once, draw for ever."""
+"""pointveil survey: ask the vault once, draw as often as you like."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from pointveil.cli.common import (
-    Columns,
-    Crs,
-    Dataset,
-    Epsilon,
-    Json,
-    LedgerFile,
-    MaxPoints,
-    Noise,
-    Person,
-    Quiet,
-    Split,
-    WorldFile,
-    print_json,
-    tell,
-)
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(survey)
+from pointveil.cli import common
+from pointveil.cli.common import given, parse_columns, parse_split, print_json, stage, tell
 
 
 def survey(
     points: Annotated[Path, typer.Argument(help="The private file of points.")],
     output: Annotated[Path, typer.Argument(help="The survey to write.")],
-    world: WorldFile,
-    epsilon: Epsilon,
-    method: Annotated[str | None, typer.Option("--method", "-m", help="See 'pointveil methods'.")] = None,
-    person: Person = None,
-    max_points: MaxPoints = None,
-    columns: Columns = None,
-    crs: Crs = None,
-    split: Split = None,
-    ledger: LedgerFile = None,
-    dataset: Dataset = None,
-    noise: Noise = "exact",
-    quiet: Quiet = False,
-    json: Json = False,
+    world: common.WorldFile,
+    epsilon: common.Epsilon,
+    method: common.Method = None,
+    person: common.Person = None,
+    max_points: common.MaxPoints = None,
+    columns: common.Columns = None,
+    crs: common.Crs = None,
+    split: common.Split = None,
+    ledger: common.LedgerFile = None,
+    dataset: common.Dataset = None,
+    noise: common.Noise = None,
+    quiet: common.Quiet = False,
+    json: common.Json = False,
 ) -> None:
-    """Save the noisy answers: points can then be drawn from the file for ever, without the data.
+    """Save the noisy answers: points can then be drawn from the file, without the data, as often as you like.
 
     pointveil survey trips.parquet porto.survey --world porto.gpkg --epsilon 1
     """
-    from pointveil.cli.release import Request, answer, check_output
-    from pointveil.methods import DEFAULT_METHOD
+    from pointveil.releases import release_survey
 
-    check_output(output, points)
-    asked = Request(
-        points, world, epsilon, method or DEFAULT_METHOD, split, columns, crs, person, max_points, noise,
-        ledger, dataset, None, None, None, quiet,
+    options = given(
+        method=method, split=parse_split(split), columns=parse_columns(columns), crs=crs, person=person,
+        max_points=max_points, noise=noise, ledger=ledger, dataset=dataset,
     )  # fmt: skip
-    answered = answer(asked)
-    answered.survey.write(output)
-    answered.finish({"file": output.name}, keep=False)
+    with stage("Asking the vault", quiet=quiet):
+        made = release_survey(points, world, epsilon=epsilon, output=output, **options)
     if json:
-        print_json(
-            {
-                "output": str(output),
-                "statement": answered.survey.statement.model_dump(mode="json", by_alias=True),
-            }
-        )
+        print_json({"output": str(output), "statement": made.statement.model_dump(mode="json", by_alias=True)})
         return
     tell(f"Wrote the survey to {output}. Draw from it with: pointveil draw {output} FILE", quiet=quiet)
-    tell(str(answered.survey.statement), quiet=quiet)
+    tell(str(made.statement), quiet=quiet)

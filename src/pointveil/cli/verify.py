@@ -1,4 +1,4 @@
-"""pointveil verify: is a release what its statement says?."""
+"""pointveil verify: check a release against its statement."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,22 +7,18 @@ import typer
 
 from pointveil.cli.common import Json, Quiet, print_json, tell
 
-DOUBTS = ("is not signed", "NOT checked", "not every byte", "compare this with")
+DOUBTS = ("is not signed", "NOT checked", "not every byte", "compare this with", "nothing was charged")
 """Words of checks that passed and yet leave something open."""
-
-
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(verify)
 
 
 def verify(
     release: Annotated[Path, typer.Argument(help="The synthetic file; its statement lies beside it.")],
     public_key: Annotated[
-        str | None, typer.Option("--public-key", help="The key that must have signed: itself, or a file with it.")
+        str | None,
+        typer.Option("--public-key", help="Public key that must have signed the statement: the key itself, or a file."),
     ] = None,
     ledger: Annotated[
-        Path | None, typer.Option("--ledger", help="The owner's ledger, which must have the charge.")
+        Path | None, typer.Option("--ledger", help="The owner's ledger, which must hold the charge.")
     ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say in plain words what epsilon means for one person.")

@@ -9,24 +9,17 @@ from pointveil.cli.common import Json, Quiet, parse_bounds, print_json, tell
 from pointveil.errors import InputError
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(world)
-
-
 def world(
     output: Annotated[Path, typer.Argument(help="The GeoPackage to write.")],
     bounds: Annotated[str | None, typer.Option("--bounds", help="The boundary as west,south,east,north.")] = None,
     boundary: Annotated[Path | None, typer.Option("--boundary", help="The boundary as a polygon file.")] = None,
-    water: Annotated[Path | None, typer.Option("--water", help="Polygons where nobody is.")] = None,
-    land: Annotated[Path | None, typer.Option("--land", help="Polygons outside of which nobody is.")] = None,
-    roads: Annotated[Path | None, typer.Option("--roads", help="Lines of streets.")] = None,
+    water: Annotated[Path | None, typer.Option("--water", help="Polygons where nobody can be, such as lakes.")] = None,
+    land: Annotated[Path | None, typer.Option("--land", help="Polygons that hold all the land.")] = None,
+    roads: Annotated[Path | None, typer.Option("--roads", help="Streets, as lines.")] = None,
     place: Annotated[
         str | None, typer.Option("--place", help="A town's name: boundary, water and roads from OpenStreetMap.")
     ] = None,
-    crs: Annotated[
-        str, typer.Option("--crs", help="The coordinate system of the bounds and of the world.")
-    ] = "EPSG:4326",
+    crs: Annotated[str, typer.Option("--crs", help="Coordinate system of the bounds and of the world.")] = "EPSG:4326",
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:

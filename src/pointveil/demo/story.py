@@ -17,7 +17,7 @@ from pointveil.evaluation.cell_error import shifted_cell_error
 from pointveil.evaluation.edge_distance import mean_edge_distance_difference
 from pointveil.ledger import Ledger
 from pointveil.methods import DEFAULT_METHOD, METHODS
-from pointveil.synthesis import synthesize
+from pointveil.releases import synthesize
 from pointveil.vault import Vault
 from pointveil.world import World
 

@@ -8,8 +8,8 @@ from pointveil.errors import InputError
 from pointveil.evaluation.base import XY
 from pointveil.evaluation.cell_error import shifted_cell_error
 from pointveil.methods import Method
+from pointveil.releases import synthesize
 from pointveil.statement import Statement
-from pointveil.synthesis import synthesize
 from pointveil.vault import Vault
 from pointveil.world import World
 

@@ -25,6 +25,15 @@ def existing_file(path: Path) -> Path:
         raise InputError(f"{path.name} cannot be opened: {problem.strerror}.") from None
 
 
+def check_target(path: Path) -> Path:
+    """Return a path where a file can be written; refuse any other."""
+    if path.is_dir():
+        raise InputError(f"{path.name or path} is a directory; give the name of the file to write.")
+    if not path.parent.is_dir():
+        raise InputError(f"The directory of {path.name} does not exist; make it first.")
+    return path
+
+
 def write_whole(path: Path, write: Callable[[Path], object], *, companions: Iterable[str] = ()) -> list[Path]:
     """Have `write` make a file elsewhere, then put it and the files beside it in place.
 
@@ -37,10 +46,7 @@ def write_whole(path: Path, write: Callable[[Path], object], *, companions: Iter
     companions
         Names of files that belong to an older file at `path`, and go with it: patterns of `name` and `stem`.
     """
-    if path.is_dir():
-        raise InputError(f"{path.name or path} is a directory; give the name of the file to write.")
-    if not path.parent.is_dir():
-        raise InputError(f"The directory of {path.name} does not exist; make it first.")
+    check_target(path)
     try:
         folder = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     except OSError as problem:

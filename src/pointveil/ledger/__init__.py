@@ -1,6 +1,9 @@
 """The account of epsilon on disk; it is handed fingerprints and prices, never a record."""
 
 from pointveil.ledger.book import DEFAULT_CAP as DEFAULT_CAP
+from pointveil.ledger.book import OWN as OWN
 from pointveil.ledger.book import Ledger as Ledger
+from pointveil.ledger.book import Own as Own
 from pointveil.ledger.book import default_ledger_path as default_ledger_path
+from pointveil.ledger.book import open_ledger as open_ledger
 from pointveil.ledger.entries import Charge as Charge

@@ -7,8 +7,10 @@ import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import Enum
 from fractions import Fraction
+from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,6 +36,30 @@ FIND = {
 }
 
 
+class Own(Enum):
+    """Stands for what lies in the data directory of this user: their ledger, or their signing key."""
+
+    OWN = "your own, in your data directory"
+
+
+OWN = Own.OWN
+
+
+def default_ledger_path() -> Path:
+    """Return where the ledger of this user lies."""
+    try:
+        home = Path.home()
+    except RuntimeError as error:
+        raise InputError("This user has no home directory for a ledger. Say where it is: --ledger PATH") from error
+    folders = {
+        "darwin": home / "Library" / "Application Support",
+        "win32": Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local"),
+    }
+    chosen = Path(os.environ.get("XDG_DATA_HOME", ""))
+    folder = chosen if chosen.is_absolute() else folders.get(sys.platform, home / ".local" / "share")
+    return folder / "pointveil" / "ledger.db"
+
+
 @dataclass(frozen=True)
 class Ledger:
     """The account book of one owner, in one file; it is opened anew for every question.
@@ -41,7 +67,7 @@ class Ledger:
     Parameters
     ----------
     path
-        Where the file is, or will be once something is charged.
+        Where the file is, or will be once something is charged; your own ledger by default.
 
     Examples
     --------
@@ -52,7 +78,7 @@ class Ledger:
     [('people.parquet', '1', '9')]
     """
 
-    path: Path
+    path: Path = field(default_factory=default_ledger_path)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path))
@@ -105,14 +131,9 @@ class Ledger:
             refuse_overspending(name, tightest, micro)
             named = spent_under(book, name)
             entry = book.execute("SELECT coalesce(max(entry), 0) + 1 FROM event WHERE kind = 'charge'").fetchone()[0]
-            paid: dict[str, Value] = {
-                "name": name,
-                "micro": micro,
-                "exact": str(amount),
-                "purpose": facts,
-                "request": request,
-            }
-            chain = [append(book, "charge", account=account, entry=entry, **paid) for account in accounts][-1]
+            for account in accounts:
+                where: dict[str, Value] = {"account": account, "entry": entry, "name": name, "request": request}
+                chain = append(book, "charge", micro=micro, exact=str(amount), purpose=facts, **where)
         price = Fraction(micro, MICRO)
         return Charge(
             entry=entry,
@@ -197,19 +218,11 @@ class Ledger:
                 book.execute("COMMIT")
 
 
-def default_ledger_path() -> Path:
-    """Return where the ledger of this user lies."""
-    try:
-        home = Path.home()
-    except RuntimeError as error:
-        raise InputError("This user has no home directory for a ledger. Say where it is: --ledger PATH") from error
-    folders = {
-        "darwin": home / "Library" / "Application Support",
-        "win32": Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local"),
-    }
-    chosen = Path(os.environ.get("XDG_DATA_HOME", ""))
-    folder = chosen if chosen.is_absolute() else folders.get(sys.platform, home / ".local" / "share")
-    return folder / "pointveil" / "ledger.db"
+def open_ledger(given: Ledger | str | PathLike[str] | Own | None) -> Ledger | None:
+    """Return the ledger that was named, the user's own, or none if that was said."""
+    if given is OWN:
+        return Ledger()
+    return given if given is None or isinstance(given, Ledger) else Ledger(Path(given))
 
 
 def find(book: sqlite3.Connection, kind: Literal["name", "content"], key: str | bytes) -> int | None:
@@ -267,14 +280,17 @@ def refuse_overspending(dataset: str, account: Account, micro: int) -> None:
             f"Dataset {dataset!r}{same} has epsilon {decimal(account.left)} left: "
             f"cap {decimal(account.cap)}, spent {decimal(account.spent)}; {decimal(price)} was asked for. "
             "Nothing was charged. "
-            f"Ask for less, or decide on a higher cap: pointveil ledger cap '{account.name}' EPSILON",
+            f"Ask for less, or decide on a higher cap: pointveil ledger cap '{account.name}' EPSILON"
         )
 
 
 def answer(book: sqlite3.Connection, request: str, facts: str) -> Finished | None:
     """Return the first finished answer to a request; the same name for another request is refused."""
+    wanted = json.loads(facts)
     purposes = book.execute("SELECT purpose FROM event WHERE kind = 'charge' AND request = ?", (request,))
-    if any(purpose != facts for (purpose,) in purposes):
+    # Another edition may describe a request in other words; its survey is what tells, and it is refused as such.
+    same_edition = (each for (text,) in purposes if (each := json.loads(text)).get("edition") == wanted.get("edition"))
+    if any(purpose != wanted for purpose in same_edition):
         raise InputError(f"Request {request!r} was made before with other settings. Give this one another name.")
     row = book.execute(
         "SELECT entry, survey, seed, output FROM event WHERE kind = 'finish' AND entry IN "
@@ -297,5 +313,5 @@ def clear_errors(path: Path) -> Iterator[None]:
         reason = error.strerror or error
         raise InputError(
             f"The ledger {path} cannot be used ({reason}). Check its directory, or give another path. "
-            "No release is made.",
+            "No release is made."
         ) from error

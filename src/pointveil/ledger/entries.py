@@ -43,11 +43,11 @@ class Charge:
     named_after: Fraction
     chain: str
 
-    def published(self) -> dict[str, str]:
+    def published(self) -> dict[str, Any]:
         """Return what a statement may say of this charge: nothing here depends on the data."""
         return {
-            "entry": str(self.entry),
-            "chain": self.chain,
+            "entry": self.entry,
+            "chain_sha256": self.chain,
             "spent_before": str(self.named_before),
             "spent_after": str(self.named_after),
         }
@@ -77,6 +77,11 @@ class Account:
     def left(self) -> Fraction:
         """What may still be spent."""
         return max(self.cap - self.spent, Fraction(0))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the account as plain values, with epsilon as exact texts such as "1/3"."""
+        sums = {name: str(getattr(self, name)) for name in ("cap", "spent", "left")}
+        return {"dataset": self.name, "aliases": list(self.aliases), **sums, "charges": self.charges}
 
 
 def exact(epsilon: object) -> Fraction:

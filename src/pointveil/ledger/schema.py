@@ -148,13 +148,7 @@ def append(book: sqlite3.Connection, kind: Kind, **fields: Value) -> bytes:
     """
     number, previous = last(book)
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    known = {
-        "id": number + 1,
-        "time": now,
-        "kind": kind,
-        "salt": secrets.token_bytes(16),
-        "previous": previous,
-    }
+    known = {"id": number + 1, "time": now, "kind": kind, "salt": secrets.token_bytes(16), "previous": previous}
     row = dict.fromkeys(FIELDS) | fields | known
     digest = link(row.values())
     book.execute("INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", (*row.values(), digest))
@@ -241,5 +235,5 @@ def check_identity(book: sqlite3.Connection, path: Path) -> None:
     if version > VERSION:
         raise InputError(
             f"The ledger {path} has version {version}, and this program knows versions up to {VERSION}. "
-            "Install a newer Pointveil; do not delete the ledger, it holds what has been spent.",
+            "Install a newer Pointveil; do not delete the ledger, it holds what has been spent."
         )

@@ -1,5 +1,6 @@
 """What a release promises, in words and signed; it is handed paid-for facts, never a record."""
 
+from pointveil.statement.document import FIRST_SCHEMA as FIRST_SCHEMA
 from pointveil.statement.document import ONE_POINT as ONE_POINT
 from pointveil.statement.document import MethodUsed as MethodUsed
 from pointveil.statement.document import Output as Output
@@ -11,5 +12,6 @@ from pointveil.statement.document import statement_schema as statement_schema
 from pointveil.statement.registry import registry_entry as registry_entry
 from pointveil.statement.signing import SigningKey as SigningKey
 from pointveil.statement.signing import default_key_path as default_key_path
+from pointveil.statement.signing import find_key as find_key
 from pointveil.statement.signing import read_public_key as read_public_key
 from pointveil.statement.wording import describe as describe

@@ -5,7 +5,7 @@ import json
 import math
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,7 +13,8 @@ from pointveil.errors import VerificationError
 from pointveil.statement.signing import SigningKey, check_signature
 from pointveil.version import __version__
 
-SCHEMA = "pointveil-statement-1"
+FIRST_SCHEMA: Final = "pointveil-statement-1"
+SCHEMA: Final = "pointveil-statement-2"
 ONE_POINT = "one point"
 REHEARSAL = "rehearsal: not private"
 NOT_PROMISED = (
@@ -21,6 +22,10 @@ NOT_PROMISED = (
     "Malice in the same process, or an operator who publishes something else about the same people.",
     "Facts about places: a release may show that a street is busy, and so where people like someone tend to be.",
     "Correlated records: what one person's points say about another's (a family, a convoy) is not hidden.",
+)
+NOT_CHARGED = (
+    "A sum below a cap: nothing was charged to a ledger for this release, so nobody keeps account of what other "
+    "releases of the same data cost."
 )
 
 
@@ -92,13 +97,14 @@ class OutputFile(Part):
 
 
 class Output(Part):
-    """What was written."""
+    """What was written; the hash of the points is over whole lattice steps, `steps_per_unit` to a unit of the CRS."""
 
     rows: int
     columns: tuple[str, ...]
     x: str | None
     y: str | None
     crs: str
+    steps_per_unit: Annotated[int, Field(ge=1, le=10**9)] | None = None
     points_sha256: str
     files: tuple[OutputFile, ...] = ()
 
@@ -134,7 +140,7 @@ class Statement(Part):
     <Statement: epsilon 1, protects one point; ugrid-uni, 2 questions>
     """
 
-    schema_name: str = Field(default=SCHEMA, alias="schema")
+    schema_name: Literal["pointveil-statement-1", "pointveil-statement-2"] = Field(default=SCHEMA, alias="schema")
     release: str
     made: str
     software: dict[str, str]
@@ -142,6 +148,7 @@ class Statement(Part):
     guarantee: Guarantee
     domain: Domain
     method: MethodUsed | None
+    edition: dict[str, str] | None = None
     questions: tuple[Question, ...]
     post_processing: tuple[str, ...]
     unprotected: tuple[str, ...] = ()
@@ -183,10 +190,13 @@ class Statement(Part):
         check_signature(self.signature.public_key, self.signature.value, self._signed_text())
 
     def _content(self) -> dict[str, Any]:
-        """Return all fields; one that is not signed has no signature rather than an empty one."""
+        """Return the fields of this schema; a statement that is not signed has none for a signature."""
         content = self.model_dump(mode="json", by_alias=True)
         if self.signature is None:
             del content["signature"]
+        if self.schema_name == FIRST_SCHEMA:
+            del content["edition"]
+            (content["output"] or {}).pop("steps_per_unit", None)
         return content
 
     def _signed_text(self) -> bytes:
@@ -211,6 +221,8 @@ class Statement(Part):
         ]
         if self.rehearsal:
             lines.insert(0, f"*** {self.rehearsal.upper()} ***")
+        elif self.ledger is None:
+            lines.append("Nothing was charged to a ledger.")
         return "\n".join(lines)
 
 
@@ -240,6 +252,7 @@ def statement_schema() -> dict[str, Any]:
     """Return the JSON Schema of a statement as it stands in a file."""
     schema = Statement.model_json_schema(by_alias=True, mode="serialization")
     schema["description"] = schema["description"].splitlines()[0]  # the rest is for users of Python
+    schema["properties"]["schema"] = {"const": SCHEMA, "type": "string"}
     schema["properties"]["signature"] = {"$ref": "#/$defs/Signature"}
     schema["properties"]["digest"] = {
         "type": "string",
@@ -271,7 +284,7 @@ def explain(statement: Statement) -> str:
         f"Protected is: {unit}.",
         f"Suppose somebody suspects that a certain {what} is in the data, and thinks the chances are",
         *(
-            f"  {before:>4.0%}: after studying this release for ever, at most {raised(before, epsilon):.1%}, "
+            f"  {before:>4.0%}: however long they study this release, at most {raised(before, epsilon):.1%}, "
             f"and at least {raised(before, -epsilon):.1%}."
             for before in (0.01, 0.1, 0.5)
         ),

@@ -32,10 +32,11 @@ def registry_entry(statement: Statement) -> dict[str, Any]:
 
 
 def _basic(statement: Statement) -> dict[str, Any]:
+    method = "unknown" if statement.method is None else statement.method.name
     return {
         "name": "",
         "data_curators": [{"data_curator_name": "", "data_curator_type": ""}],
-        "description": f"Synthetic locations made by Pointveil with the method {_method(statement)}.",
+        "description": f"Synthetic locations made by Pointveil with the method {method}.",
         "intended_use": "",
         "data_product_type": "Synthetic data",
         "data_product_region": f"{statement.domain.crs} {list(statement.domain.bounds)}",
@@ -91,7 +92,3 @@ def _mechanism(question: Question) -> str:
         f"{question.purpose}: {question.sampler} on {question.cells:,} cells, sensitivity {question.sensitivity}, "
         f"epsilon {question.epsilon} ({question.theorem})"
     )
-
-
-def _method(statement: Statement) -> str:
-    return "unknown" if statement.method is None else statement.method.name

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointveil.errors import InputError, VerificationError, missing_extra
-from pointveil.ledger import default_ledger_path
+from pointveil.ledger import OWN, Own, default_ledger_path
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -85,6 +85,16 @@ class SigningKey:
         return base64.b64encode(self._private.sign(CONTEXT + text)).decode()
 
 
+def find_key(given: SigningKey | str | os.PathLike[str] | Own | None) -> SigningKey | None:
+    """Return the key that was named, or the user's own if there is one, or none if that was said."""
+    if given is None or isinstance(given, SigningKey):
+        return given
+    if given is not OWN:
+        return SigningKey.read(Path(given))
+    own = default_key_path()
+    return SigningKey.read(own) if own.is_file() else None
+
+
 def check_signature(public: str, signature: str, text: bytes) -> None:
     """Raise VerificationError unless the signature is that of this text by this key."""
     library = _library()
@@ -120,9 +130,7 @@ def _decode(text: str, length: int) -> bytes:
 
 
 def _public_text(private: Ed25519PrivateKey) -> str:
-    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-
-    return base64.b64encode(private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)).decode()
+    return base64.b64encode(private.public_key().public_bytes_raw()).decode()
 
 
 def _pem(private: Ed25519PrivateKey) -> bytes:

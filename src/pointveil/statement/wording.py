@@ -6,6 +6,7 @@ from typing import Protocol
 
 from pointveil.ledger import Charge
 from pointveil.statement.document import (
+    NOT_CHARGED,
     NOT_PROMISED,
     REHEARSAL,
     Domain,
@@ -82,6 +83,7 @@ def describe(
     rehearsal: bool,
 ) -> Statement:
     """Return the statement for what has been spent so far."""
+    not_charged = (NOT_CHARGED,) if charge is None and not rehearsal else ()
     return Statement(
         release=release,
         made=today(),
@@ -98,8 +100,8 @@ def describe(
         questions=tuple(_question(spend, protection, noise) for spend in account.spends),
         post_processing=(),
         randomness=_randomness(noise, rehearsal=rehearsal),
-        ledger=None if charge is None else _entry(charge),
-        not_promised=(*protection.limits, *NOT_PROMISED, *LIMITS_OF_NOISE[noise]),
+        ledger=None if charge is None else LedgerEntry(**charge.published()),
+        not_promised=(*protection.limits, *NOT_PROMISED, *LIMITS_OF_NOISE[noise], *not_charged),
         in_plain_words=_promise(account, protection, rehearsal=rehearsal),
     )
 
@@ -136,14 +138,4 @@ def _question(spend: Spend, protection: Protection, noise: str) -> Question:
         sensitivity=protection.points,
         epsilon=str(spend.epsilon),
         sampler=SAMPLERS[spend.question, noise],
-    )
-
-
-def _entry(charge: Charge) -> LedgerEntry:
-    """Return only what was charged under this name: what the data says of other names stays with the owner."""
-    return LedgerEntry(
-        entry=charge.entry,
-        chain_sha256=charge.chain,
-        spent_before=str(charge.named_before),
-        spent_after=str(charge.named_after),
     )

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pointveil.engines import AtMost, LocalEngine
 from pointveil.errors import InputError
 from pointveil.formats import Layout, PointSource, open_points
-from pointveil.ledger import Charge, Ledger
+from pointveil.ledger import OWN, Charge, Ledger, Own, open_ledger
 from pointveil.statement import Statement, describe
 from pointveil.vault.account import Account, Spend, exact_epsilon
 from pointveil.vault.answers import NoisyCounts, NoisyPoints
@@ -96,7 +96,7 @@ class Vault:
         person: str | None = None,
         max_points: int = 8,
         noise: str = "exact",
-        ledger: Ledger | None = None,
+        ledger: Ledger | str | PathLike[str] | Own | None = OWN,
         dataset: str | None = None,
         request: str | None = None,
         purpose: dict[str, str] | None = None,
@@ -120,16 +120,18 @@ class Vault:
         noise
             "exact" (our own sampler, proved in noise.md) or "opendp" (needs that extra).
         ledger, dataset, request, purpose
-            Where the whole epsilon is charged, durably, before the first question is answered; under which name;
-            and what to write down with it.
+            Where the whole epsilon is charged, durably, before the first question is answered (by default your own
+            ledger; with None nothing is charged, and the statement says so); under which name; and what to write
+            down with it.
         """
         spendable = exact_epsilon(epsilon)
         protection = Protection() if person is None else Protection(max_points, person)
         points = open_points(source, columns=columns, crs=crs, person=person)
         engine = make_engine(points, world, protection)
         pay: Callable[[bytes], Charge] | None = None
-        if ledger is not None:
-            book, name = ledger, dataset or _name_of(source)
+        book = open_ledger(ledger)
+        if book is not None:
+            name = dataset or _name_of(source)
 
             def pay(content: bytes) -> Charge:
                 return book.charge(

@@ -9,7 +9,7 @@ import pytest
 
 import pointveil.engines.at_most
 import pointveil.partition.base
-import pointveil.synthesis
+import pointveil.releases
 import pointveil.vault.kernel
 import pointveil.vault.noise
 import pointveil.vault.vault

@@ -15,8 +15,8 @@ from pointveil.errors import InputError
 from pointveil.lab.as_published import kernel, regions, road
 from pointveil.partition import Counted
 from pointveil.placement import Uniform, WeightedUniform
+from pointveil.releases import to_lattice
 from pointveil.statement import MethodUsed, Statement
-from pointveil.synthesis import to_lattice
 from pointveil.synthetic import SyntheticPoints
 from pointveil.vault import Rehearsal
 from pointveil.world import World

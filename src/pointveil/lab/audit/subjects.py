@@ -18,7 +18,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pointveil.methods import Method
-from pointveil.synthesis import synthesize
+from pointveil.releases import synthesize
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Share, Sites, Vault
 from pointveil.world import World
 
@@ -110,6 +110,7 @@ def open_vault(records: Records, world: World, subject: Subject) -> Vault:
         epsilon=subject.claim,
         columns=("x", "y"),
         crs=world.projection.crs,
+        ledger=None,
         **cast("Any", person),
     )
 

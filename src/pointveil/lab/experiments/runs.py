@@ -26,7 +26,7 @@ from pointveil.lab.as_published import AS_PUBLISHED, rehearse
 from pointveil.lab.experiments.cities import Loaded, check_city, load_city
 from pointveil.lab.experiments.plan import City, Plan, parse_measure
 from pointveil.methods import METHODS, Method
-from pointveil.synthesis import synthesize
+from pointveil.releases import synthesize
 from pointveil.synthetic import SyntheticPoints
 from pointveil.vault import Vault
 

@@ -1,19 +1,24 @@
 """From vault to survey to points: the whole story, on a small city."""
 
+import sqlite3
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import shapely
 from numpy.typing import NDArray
 
 import pointveil as pv
 from pointveil.errors import BudgetError, InputError
+from pointveil.releases import draw, survey, synthesize, to_lattice
 from pointveil.surveys import Survey
-from pointveil.synthesis import draw, survey, synthesize, to_lattice
 from pointveil.testing import ScriptedVault
-from pointveil.vault import Vault
+from pointveil.vault import Everywhere, Share, Vault
 from pointveil.world import World
 
 RIVER = shapely.box(10.009, 49.99, 10.011, 50.02)
@@ -122,6 +127,90 @@ def test_public_names_are_there_and_no_others() -> None:
         assert getattr(pv, name) is not None
     with pytest.raises(AttributeError):
         _ = pv.secret  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def table(people: NDArray[np.float64]) -> pa.Table:
+    return pa.table({"lon": people[:, 0], "lat": people[:, 1]})
+
+
+def test_a_release_is_written_charged_finished_and_returned(table: pa.Table, world: World, tmp_path: Path) -> None:
+    output = tmp_path / "synthetic.csv"
+
+    made = pv.release(table, world, epsilon=1, output=output, method="ugrid-uni", dataset="trips")
+
+    (account,) = pv.Ledger().accounts()
+    assert (account.name, account.spent) == ("trips", Fraction(1))
+    assert made.statement == pv.verify(output, ledger=pv.Ledger().path).statement
+    assert len(output.read_text().splitlines()) == len(made) + 1
+    with closing(sqlite3.connect(pv.Ledger().path)) as book:
+        assert book.execute("SELECT count(*) FROM event WHERE kind = 'finish'").fetchone() == (1,)
+
+
+@pytest.mark.parametrize("form", [str, Path, pv.Ledger])
+def test_a_ledger_may_be_a_path_or_a_ledger(form: Any, world: World, table: pa.Table, tmp_path: Path) -> None:
+    path = tmp_path / "ledger.db"
+
+    Vault.open(table, world, epsilon=1, ledger=form(path)).count(Everywhere(), Share("total", Fraction(1)))
+
+    assert [account.spent for account in pv.Ledger(path).accounts()] == [1]
+    assert not pv.Ledger().accounts()
+
+
+def test_without_a_ledger_the_statement_says_that_nothing_was_charged(
+    table: pa.Table, world: World, tmp_path: Path
+) -> None:
+    output = tmp_path / "synthetic.csv"
+
+    made = pv.release(table, world, epsilon=1, output=output, method="ugrid-uni", ledger=None)
+
+    assert not pv.Ledger().accounts()
+    assert "nothing was charged to a ledger" in " ".join(made.statement.not_promised)
+    assert "Nothing was charged to a ledger." in str(made.statement)
+    assert "nothing was charged to a ledger" in " ".join(pv.verify(output).checks)
+    charged = pv.release(table, world, epsilon=1, output=tmp_path / "b.csv", method="ugrid-uni")
+    for text in (str(charged.statement), charged.statement.to_json(), *pv.verify(tmp_path / "b.csv").checks):
+        assert "othing was charged" not in text
+
+
+def test_a_request_needs_a_ledger(table: pa.Table, world: World, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="repeated from the ledger"):
+        pv.release(table, world, epsilon=1, output=tmp_path / "a.csv", ledger=None, request="monday")
+
+
+def test_a_request_is_repeated_even_when_the_data_are_gone(table: pa.Table, world: World, tmp_path: Path) -> None:
+    source = tmp_path / "trips.parquet"
+    options: dict[str, Any] = {"epsilon": 1, "method": "ugrid-uni", "request": "monday"}
+    pq.write_table(table, source)
+    pv.release(source, world, output=tmp_path / "a.csv", **options)
+    source.unlink()
+
+    with pytest.warns(pv.PointveilWarning, match="answered before"):
+        pv.release(source, world, output=tmp_path / "b.csv", **options)
+
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+    assert [account.spent for account in pv.Ledger().accounts()] == [1]
+
+
+def test_a_warning_that_is_an_error_stops_before_the_charge_or_after_the_release(
+    table: pa.Table, world: World, tmp_path: Path
+) -> None:
+    few = table.slice(0, 3)
+    with pytest.raises(pv.PointveilWarning, match="Left out"):
+        pv.release(few.append_column("name", [["a"] * 3]), world, epsilon=1, output=tmp_path / "a.csv")
+    assert not pv.Ledger().accounts()
+
+    with pytest.raises(pv.PointveilWarning, match="Hardly any point"):
+        pv.release(few, world, epsilon=1, output=tmp_path / "a.csv", method="ugrid-uni")
+
+    assert pv.verify(tmp_path / "a.csv", ledger=pv.Ledger().path)
+
+
+def test_all_errors_have_one_base() -> None:
+    for kind in (pv.InputError, pv.BudgetError, pv.VerificationError, pv.MissingExtraError):
+        assert issubclass(kind, pv.PointveilError)
+    assert issubclass(pv.InputError, ValueError)
+    assert issubclass(pv.MissingExtraError, ImportError)
 
 
 def test_the_frames_have_the_inputs_columns(surveyed: Survey) -> None:

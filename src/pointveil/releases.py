@@ -1,0 +1,434 @@
+"""From private points to a release: check, charge, ask, draw, write, finish."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.errors import BudgetError, InputError, PointveilWarning
+from pointveil.files.crs import transform
+from pointveil.files.lattice import snap, steps_per_unit
+from pointveil.files.whole import check_target
+from pointveil.ledger import OWN, Ledger, Own, open_ledger
+from pointveil.methods import DEFAULT_METHOD, Method, find_method
+from pointveil.statement import MethodUsed, SigningKey, Statement, find_key
+from pointveil.surveys import Recorder, Survey, edition, in_words
+from pointveil.synthetic import SyntheticPoints, check_format
+from pointveil.vault import Vault, exact_epsilon
+from pointveil.world import World
+
+MOST_POINTS = 2**31 - 2
+BLOCK = 2**16  # points at a time: the work stays in the processor's cache
+LAST_STEPS = ("coordinates snapped to the public lattice", "order shuffled")
+USUAL_EPSILON = 10
+"""Above this a promise is hardly one."""
+ALMOST_NONE = 100
+"""Points times epsilon below which noise is all there may be; the number of synthetic points is itself noisy."""
+ANSWERED_BEFORE = "This request was answered before: here is the same release again, at no further cost."
+log = logging.getLogger("pointveil")
+
+
+def release(
+    source: Any,
+    world: World | str | PathLike[str],
+    *,
+    epsilon: object,
+    output: str | PathLike[str],
+    method: str | Method = DEFAULT_METHOD,
+    split: Mapping[str, Any] | None = None,
+    columns: tuple[str, str] | None = None,
+    crs: str | None = None,
+    person: str | None = None,
+    max_points: int | None = None,
+    noise: str = "exact",
+    ledger: Ledger | str | PathLike[str] | Own | None = OWN,
+    dataset: str | None = None,
+    request: str | None = None,
+    count: int | None = None,
+    seed: int | None = None,
+    key: SigningKey | str | PathLike[str] | Own | None = OWN,
+) -> SyntheticPoints:
+    """Make a synthetic file of private points, charged to the ledger, with a signed statement beside it.
+
+    Everything public is checked first. Then the whole epsilon is charged, durably, before any question is asked.
+
+    Parameters
+    ----------
+    source
+        The private points: a path, an Arrow table, or a pandas, polars or geopandas frame.
+    world
+        The public boundary, water and roads, or the file with them.
+    epsilon
+        Privacy budget of this release: a number, a Fraction, or a text such as "1/3"; smaller is more private.
+    output
+        The file to write; its suffix says the format.
+    method, split
+        A row of `METHODS` or a `Method` of your own, and the part of epsilon for each purpose if not its usual one.
+    columns, crs
+        The names of the columns with x (longitude) and y (latitude), if they cannot be guessed, and the coordinate
+        system of the points, if the source does not say (default: EPSG:4326).
+    person, max_points
+        Column with the person's id, to protect people instead of single points; at most `max_points` (default: 8)
+        points of one person are used.
+    noise
+        "exact" (our own sampler) or "opendp" (needs that extra).
+    ledger, dataset
+        Where epsilon is charged, and under which name (default: the file's). By default your own ledger; with None
+        nothing is charged, and the statement says so.
+    request
+        A name for this request: repeated, it gives the same release at no further cost.
+    count, seed
+        Number of points to draw (default: the noisy total), and the seed of the drawing; the noise has none.
+    key
+        The private key that signs the statement. By default your own, if you have one; with None it is not signed.
+
+    Examples
+    --------
+    >>> made = pv.release("people.parquet", "helsinki.gpkg", epsilon=1, output="synthetic.parquet", count=500)
+    >>> pv.verify("synthetic.parquet").statement == made.statement
+    True
+    """
+    check_format(Path(output))
+    signing = find_key(key)
+    order = prepare(
+        source, world, epsilon=epsilon, output=output, method=method, split=split, columns=columns, crs=crs,
+        person=person, max_points=max_points, noise=noise, ledger=ledger, dataset=dataset, request=request,
+        count=count, seed=seed,
+    )  # fmt: skip
+    _warn(order.warnings)
+    surveyed = order.answer()
+    log.info("Drawing points")
+    synthetic = draw(surveyed, count=count, seed=order.seed)
+    log.info("Writing")
+    synthetic = replace(synthetic, statement=synthetic.write(order.output, key=signing))
+    order.finish(surveyed, rows=len(synthetic))
+    _warn(_doubts(surveyed, len(synthetic) if count is None else None))
+    return synthetic
+
+
+def release_survey(
+    source: Any, world: World | str | PathLike[str], *, epsilon: object, output: str | PathLike[str], **options: Any
+) -> Survey:
+    """Make a survey of private points, charged to the ledger: points can be drawn from it later, at no cost.
+
+    The options are those of `release`, but for the last four, which are about drawing; `output` is the survey's file.
+
+    Examples
+    --------
+    >>> made = pv.release_survey("people.parquet", "helsinki.gpkg", epsilon=1, output="people.survey")
+    >>> len(pv.draw(made, count=500, seed=7))
+    500
+    """
+    order = prepare(source, world, epsilon=epsilon, output=output, **options)
+    _warn(order.warnings)
+    surveyed = order.answer()
+    log.info("Writing")
+    surveyed.write(order.output)
+    order.finish(surveyed)
+    _warn(_doubts(surveyed, None))
+    return surveyed
+
+
+@dataclass(frozen=True)
+class Order:
+    """A release that may be made: everything public was checked, and nothing is charged until it is answered.
+
+    Parameters
+    ----------
+    method, output, ledger
+        How to ask, which file to write, where to charge.
+    request, seed
+        The owner's name for it, if it may be repeated, and the seed of its drawing.
+    asked
+        The vault to ask; or, for a request that was answered before, the survey of that time.
+    warnings
+        What the owner should know before anything is charged, in sentences.
+    """
+
+    method: Method
+    output: Path
+    ledger: Ledger | None
+    request: str | None
+    seed: int
+    asked: Vault | Survey
+    warnings: tuple[str, ...]
+
+    def answer(self) -> Survey:
+        """Charge and ask, or give the earlier answer again."""
+        if isinstance(self.asked, Survey):
+            return self.asked
+        log.info("Asking the vault")
+        surveyed = survey(self.asked, self.method)
+        self.asked.close()
+        return surveyed
+
+    def finish(self, surveyed: Survey, **facts: int) -> None:
+        """Write down in the ledger that the release was written; keep the survey if the request may be repeated."""
+        charge = None if isinstance(self.asked, Survey) else self.asked.charge
+        if self.ledger is not None and charge is not None:
+            kept = b"" if self.request is None else surveyed.to_bytes()
+            self.ledger.finish(charge.entry, survey=kept, seed=self.seed, output={"file": self.output.name, **facts})
+
+
+def prepare(
+    source: Any,
+    world: World | str | PathLike[str],
+    *,
+    epsilon: object,
+    output: str | PathLike[str],
+    method: str | Method = DEFAULT_METHOD,
+    split: Mapping[str, Any] | None = None,
+    person: str | None = None,
+    max_points: int | None = None,
+    ledger: Ledger | str | PathLike[str] | Own | None = OWN,
+    dataset: str | None = None,
+    request: str | None = None,
+    count: int | None = None,
+    seed: int | None = None,
+    **reading: Any,
+) -> Order:
+    """Check everything public, before anything is charged."""
+    target = check_output(output, source)
+    check_drawing(count, seed)
+    log.info("Reading the public world")
+    place = world if isinstance(world, World) else World.read(world)
+    chosen = find_method(method) if split is None else find_method(method).with_split(split)
+    check_world(chosen, place)
+    exact, most, book = exact_epsilon(epsilon), check_person(person, max_points), open_ledger(ledger)
+    if request is not None and book is None:
+        raise InputError("A request is repeated from the ledger. Give a ledger, or leave the request out.")
+    name = dataset or (Path(source).name if isinstance(source, str | PathLike) else "frame")
+    purpose = {
+        "method": chosen.name,
+        "epsilon": str(exact),
+        "split": ",".join(f"{purpose}={part}" for purpose, part in chosen.shares().items()),
+        "world": place.digest,
+        "dataset": name,
+        "person": person or "",
+        "max_points": str(most) if person else "",
+        "count": str(count),
+        "seed": str(seed),
+        "edition": in_words(edition(chosen.edition)),
+    }
+    finished = book.find_request(request, purpose) if book is not None and request is not None else None
+    if finished is not None:
+        try:
+            before = Survey.from_bytes(finished.survey)
+        except ValueError as fault:
+            raise InputError(f"The release of request {request!r} cannot be given again: {fault}.") from None
+        return Order(chosen, target, book, request, finished.seed, before, (ANSWERED_BEFORE,))
+    vault = Vault.open(
+        source, place, epsilon=exact, person=person, max_points=most, ledger=book, dataset=name, request=request,
+        purpose=purpose, **reading,
+    )  # fmt: skip
+    drawn_with = secrets.randbits(62) if seed is None else seed
+    return Order(chosen, target, book, request, drawn_with, vault, _cautions(exact, vault.layout.left_out))
+
+
+def survey(vault: Vault, method: str | Method = DEFAULT_METHOD) -> Survey:
+    """Ask the vault everything that the method needs, and spend all that is left in it.
+
+    What comes back holds no real point: it may be saved, mailed, and drawn from any number of times.
+
+    Parameters
+    ----------
+    vault
+        The real points, with the epsilon that may be spent on them.
+    method
+        A name from `METHODS`, or a `Method` of your own.
+
+    Examples
+    --------
+    >>> vault = pv.Vault.open("people.parquet", pv.World.read("helsinki.gpkg"), epsilon=1)
+    >>> pv.survey(vault, "agrid-uni")
+    <Survey: agrid-uni, epsilon 1, protects one point, 3 answers>
+    """
+    chosen = find_method(method)
+    check_world(chosen, vault.world)
+    if vault.left <= 0:
+        raise BudgetError("Nothing is left in this vault: its epsilon was spent. Open a new one to ask again.")
+    budget = chosen.budget(vault.left)
+    recorder = Recorder(vault)
+    counted = chosen.partitioner.divide(recorder, vault.world, budget)
+    asked = chosen.placement.ask(recorder, vault.world, counted, budget)
+    answers = tuple(recorder.answers)
+    done = Survey(vault.world, chosen, answers, _complete(vault.statement, chosen), vault.layout)
+    done.__dict__["prepared"] = (counted, asked)  # known already: no need to work it out again
+    return done
+
+
+def draw(survey: Survey, *, count: int | None = None, seed: int | None = None) -> SyntheticPoints:
+    """Draw synthetic points; costs nothing, and the same seed gives the same points.
+
+    Parameters
+    ----------
+    survey
+        What is known, from the vault or from a file.
+    count
+        Number of points to draw; by default the noisy total.
+    seed
+        Any whole number. Without it, every drawing is another.
+
+    Examples
+    --------
+    >>> vault = pv.Vault.open("people.parquet", pv.World.read("helsinki.gpkg"), epsilon=1)
+    >>> answers = pv.survey(vault)
+    >>> len(pv.draw(answers, count=500, seed=1))
+    500
+    """
+    check_drawing(count, seed)
+    counted, asked = survey.prepared
+    wanted = min(counted.total, MOST_POINTS) if count is None else count
+    rng = np.random.default_rng(secrets.randbits(64) if seed is None else seed)
+    xy = survey.method.placement.draw(survey.world, counted, asked, wanted, rng)
+    return SyntheticPoints(to_lattice(xy, survey.world, survey.layout.crs, rng), survey.layout, survey.statement)
+
+
+def synthesize(
+    vault: Vault, method: str | Method = DEFAULT_METHOD, *, count: int | None = None, seed: int | None = None
+) -> SyntheticPoints:
+    """Survey the vault and draw once.
+
+    Parameters
+    ----------
+    vault, method
+        As for `survey`.
+    count, seed
+        As for `draw`; the noise is never seeded.
+
+    Examples
+    --------
+    >>> vault = pv.Vault.open("people.parquet", pv.World.read("helsinki.gpkg"), epsilon=1)
+    >>> pv.synthesize(vault, "road", count=100)
+    <SyntheticPoints: 100 points in EPSG:4326, epsilon 1, protects one point>
+    """
+    check_drawing(count, seed)
+    return draw(survey(vault, method), count=count, seed=seed)
+
+
+def check_output(output: str | PathLike[str], source: Any) -> Path:
+    """Refuse, before anything is charged, an output that could not be written, or that is the source itself."""
+    target = check_target(Path(output))
+    if isinstance(source, str | PathLike) and target.exists() and Path(source).exists() and target.samefile(source):
+        raise InputError(f"{target.name} is the private file itself. Give another name for the output.")
+    return target
+
+
+def check_person(person: str | None, max_points: int | None) -> int:
+    """Return how many points of one person are used."""
+    if person is None and max_points is not None:
+        raise InputError("max_points needs person, the column with the person's id: whose points should be counted?")
+    if max_points is not None and max_points < 1:
+        raise InputError(f"max_points must be at least 1, not {max_points}.")
+    return 8 if max_points is None else max_points
+
+
+def check_drawing(count: int | None, seed: int | None) -> None:
+    """Refuse, before anything is spent, a number of points or a seed that makes no sense."""
+    if count is not None and not 0 <= count <= MOST_POINTS:
+        raise InputError(f"The number of points must lie between 0 and {MOST_POINTS:,}, not {count:,}.")
+    if seed is not None and seed < 0:
+        raise InputError(f"The seed must not be negative, and is {seed}.")
+
+
+def check_world(method: Method, world: World) -> None:
+    """Refuse, before anything is spent, a method whose parts do not fit or that the public world cannot serve."""
+    method.shares()
+    if method.needs_roads and world.roads is None:
+        raise InputError(f"The method '{method.name}' needs roads, and this world has none. Make it with --roads.")
+
+
+def _warn(sentences: Iterable[str]) -> None:
+    """Tell the caller of a release what they should know."""
+    for sentence in sentences:
+        warnings.warn(sentence, PointveilWarning, stacklevel=3)
+
+
+def _cautions(epsilon: Fraction, left_out: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what to know before anything is charged: all of it public."""
+    found = []
+    if epsilon > USUAL_EPSILON:
+        found.append(f"epsilon {epsilon} promises very little. Most releases use 1 or less.")
+    if left_out:
+        found.append(f"Left out of the synthetic file: {', '.join(left_out)} (only places are synthesized).")
+    return tuple(found)
+
+
+def _doubts(surveyed: Survey, noisy_total: int | None) -> tuple[str, ...]:
+    """Return what to know about a release, from its noisy answers alone."""
+    found, statement = [], surveyed.statement
+    if noisy_total is not None and noisy_total * Fraction(statement.guarantee.epsilon) < ALMOST_NONE:
+        found.append("Hardly any point is on the land of this world. Are columns, crs and person right?")
+    if "shape" in set(surveyed.method.purposes) - {question.purpose for question in statement.questions}:
+        found.append(
+            "The map is coarse: few people for this epsilon. A larger epsilon or a smaller max_points would show more."
+        )
+    return tuple(found)
+
+
+def _complete(statement: Statement, method: Method) -> Statement:
+    made = {
+        "method": MethodUsed(name=method.name, parameters=method.parameters, split=method.split_texts()),
+        "edition": edition(method.edition),
+        "post_processing": (*method.post_processing, *LAST_STEPS),
+    }
+    return statement.model_copy(update=made)
+
+
+def to_lattice(xy: NDArray[np.float64], world: World, crs: str, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Turn points into coordinates on the public lattice of `crs`, all on land, in place.
+
+    Snapping may push a point at the water's edge over it, by less than a step; then a step next to it is taken.
+    """
+    outward, inward = _transforms(world, crs)
+    coordinates = xy  # in place: there may be many
+    dry = np.empty(len(xy), dtype=bool)
+    for start in range(0, len(xy), BLOCK):
+        block = slice(start, start + BLOCK)
+        coordinates[block] = snap(outward(xy[block]), crs)
+        dry[block] = world.on_land(inward(coordinates[block]))
+    wet = np.flatnonzero(~dry)
+    for ring in range(1, 4):
+        for step in _ring(ring) / steps_per_unit(crs):
+            if not len(wet):
+                return coordinates
+            moved = snap(coordinates[wet] + step, crs)
+            found = world.on_land(inward(moved))
+            coordinates[wet[found]] = moved[found]
+            wet = wet[~found]
+    return _replace(coordinates, wet, rng)
+
+
+def _replace(coordinates: NDArray[np.float64], wet: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Put points that found no land within reach of their place onto the place of others."""
+    dry = np.setdiff1d(np.arange(len(coordinates)), wet)
+    if not len(dry):
+        return coordinates[dry]
+    coordinates[wet] = coordinates[rng.choice(dry, len(wet))]
+    return coordinates
+
+
+def _ring(size: int) -> NDArray[np.float64]:
+    """Return the lattice steps at this distance from a point, in a fixed order."""
+    steps = [(x, y) for x in range(-size, size + 1) for y in range(-size, size + 1) if max(abs(x), abs(y)) == size]
+    return np.array(steps, dtype=np.float64)
+
+
+Change = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+def _transforms(world: World, crs: str) -> tuple[Change, Change]:
+    """Return the ways from metres to coordinates in `crs`, and back."""
+    projection = world.projection
+    there, back = transform(projection.crs, crs), transform(crs, projection.crs)
+    return lambda xy: there(projection.from_metres(xy)), lambda coordinates: projection.to_metres(back(coordinates))
