@@ -214,6 +214,7 @@ def test_all_errors_have_one_base() -> None:
 
 
 def test_the_frames_have_the_inputs_columns(surveyed: Survey) -> None:
+    pytest.importorskip("geopandas", reason="needs the extra frames")
     synthetic = draw(surveyed, count=10, seed=1)
 
     assert list(synthetic.to_pandas().columns) == ["lon", "lat"]

@@ -58,12 +58,15 @@ LIBRARIES = ["pyarrow", "record batch", "reader", "stream", "pandas", "polars", 
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_frame_is_read_like_a_file(library: str) -> None:
-    source = open_points(frame_of(library), person="id")
+    frame = frame_of(library)
+    source = open_points(frame, person="id")
 
     (batch,) = source.batches()
 
     assert np.array_equal(batch.coordinates, POINTS)
-    assert batch.person.to_pylist() == [b"a", b"b"]
+    # Before pandas 3 a column of text is one of any objects, whose names tell their kind.
+    kind = b"str:" if library == "pandas" and frame["id"].dtype == object else b""
+    assert batch.person.to_pylist() == [kind + b"a", kind + b"b"]
     assert (source.layout.names, source.layout.left_out) == (("lat", "lon"), ("id",))
     assert output_layout("out.parquet", source.layout).names == ("lat", "lon")
     assert np.array_equal(read(frame_of(library), columns=("lat", "lon")), POINTS[:, ::-1])

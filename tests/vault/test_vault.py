@@ -6,10 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import geopandas as gpd
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
@@ -34,6 +31,7 @@ def exact(source: object, world: World, **options: object) -> int:
 
 
 def test_every_kind_of_source_gives_the_same_points(people: Coordinates, people_file: Path, world: World) -> None:
+    gpd, pl = (pytest.importorskip(name, reason="needs the extra frames") for name in ("geopandas", "polars"))
     table = frame(people)
     points = gpd.GeoDataFrame(geometry=gpd.points_from_xy(*people.T), crs="EPSG:4326")
 
@@ -52,6 +50,7 @@ def test_bad_records_are_dropped_one_by_one(people: Coordinates, world: World) -
 
 
 def test_text_in_a_coordinate_is_just_a_bad_record(world: World) -> None:
+    pd = pytest.importorskip("pandas", reason="needs the extra frames")
     records = pd.DataFrame({"lon": ["10.001", "abc", None, ""], "lat": ["50.001", "50.001", "50.001", "50.001"]})
 
     assert exact(records, world) == 1
@@ -245,6 +244,7 @@ def test_an_unknown_noise_is_refused(people: Coordinates, world: World) -> None:
 
 @pytest.mark.parametrize("crs", ["EPSG:3857", "EPSG:32632", "EPSG:2056"])
 def test_points_in_another_crs_are_brought_into_the_world(crs: str, people: Coordinates, world: World) -> None:
+    gpd = pytest.importorskip("geopandas", reason="needs the extra frames")
     points = gpd.GeoDataFrame(geometry=gpd.points_from_xy(*people.T), crs="EPSG:4326").to_crs(crs)
 
     assert abs(exact(points, world) - exact(frame(people), world)) <= 1

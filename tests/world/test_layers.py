@@ -84,6 +84,8 @@ def test_gdal_paths_that_are_no_local_files_are_refused(path: str) -> None:
 @pytest.mark.parametrize("suffix", SUFFIXES)
 @pytest.mark.parametrize("trap", ["vrt", "pipeline"])
 def test_a_file_that_makes_gdal_open_another_is_refused(tmp_path: Path, suffix: str, trap: str) -> None:
+    if trap == "pipeline" and pyogrio.__gdal_version__ < (3, 11):
+        pytest.skip("GDAL runs pipelines from version 3.11 on")
     secret = save(tmp_path / "secret.geojson", STREETS)
     pipeline = f"gdal vector pipeline ! read {secret} ! write --output-format=stream streamed_dataset"
     texts = {

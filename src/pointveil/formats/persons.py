@@ -137,7 +137,8 @@ def _bytes(values: Any) -> Any:
     values = values.cast(pa.large_binary())
     blank = pc.match_substring_regex(values, BLANK)
     long = pc.fill_null(pc.greater(pc.binary_length(values), LONGEST_NAME), False)
-    values = pc.if_else(blank, pa.scalar(None, pa.large_binary()), values)
+    # Not `if_else`: before pyarrow 24 it reads the wrong bytes of a sliced column.
+    values = pc.replace_with_mask(values, blank, pa.scalar(None, pa.large_binary()))
     if pc.any(long).as_py():
         short = [shortened(value) for value in values.filter(long).to_pylist() if value is not None]
         long = pc.and_(long, pc.is_valid(values))

@@ -73,7 +73,8 @@ def _of_text(values: Any, *, decimal_comma: bool) -> NDArray[np.float64]:
     if decimal_comma:
         values = pc.replace_substring(values, b",", b".")
     plain = pc.fill_null(pc.match_substring_regex(values, PLAIN_NUMBER), False)
-    found = pc.if_else(plain, values, pa.scalar(None, pa.large_binary()))
+    # Not `if_else`: before pyarrow 24 it reads the wrong bytes of a sliced column.
+    found = pc.replace_with_mask(values, pc.invert(plain), pa.scalar(None, pa.large_binary()))
     parsed = numbers(found.cast(pa.large_string()).cast(pa.float64()))
     others = np.flatnonzero(~plain.to_numpy(zero_copy_only=False))
     if len(others):
