@@ -13,7 +13,7 @@ from pointveil.errors import MissingExtraError
 from pointveil.lab.audit import report
 from pointveil.statement.signing import SigningKey
 from pointveil.surveys import Survey
-from pointveil.synthesis import draw, survey
+from pointveil.releases import draw, survey
 from pointveil.vault import Vault
 from pointveil.world import World, osm
 
