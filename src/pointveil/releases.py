@@ -262,7 +262,7 @@ def survey(vault: Vault, method: str | Method = DEFAULT_METHOD) -> Survey:
     counted = chosen.partitioner.divide(recorder, vault.world, budget)
     asked = chosen.placement.ask(recorder, vault.world, counted, budget)
     answers = tuple(recorder.answers)
-    done = Survey(vault.world, chosen, answers, _complete(vault.statement, chosen), vault.layout)
+    done = Survey(vault.world, chosen, answers, _complete(vault.statement, chosen), vault.layout).bound()
     done.__dict__["prepared"] = (counted, asked)  # known already: no need to work it out again
     return done
 
@@ -287,6 +287,7 @@ def draw(survey: Survey, *, count: int | None = None, seed: int | None = None) -
     500
     """
     check_drawing(count, seed)
+    survey.check()
     counted, asked = survey.prepared
     wanted = min(counted.total, MOST_POINTS) if count is None else count
     rng = np.random.default_rng(secrets.randbits(64) if seed is None else seed)

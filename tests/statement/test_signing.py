@@ -102,6 +102,7 @@ def test_the_private_key_is_for_its_owner_only_and_never_overwritten(key: Signin
 def test_what_is_no_key_is_refused(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.pem"
     wrong.write_text("nothing")
+    wrong.chmod(0o600)
 
     with pytest.raises(InputError, match="not a private key"):
         SigningKey.read(wrong)

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from pointveil.errors import BudgetError, PointveilError, VerificationError
+from pointveil.errors import BudgetError, PointveilError, VerificationError, shown
 from pointveil.version import __version__
 
 app = typer.Typer(
@@ -57,5 +57,5 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def _stop(message: str, code: int) -> None:
-    print(f"Error: {message}", file=sys.stderr)
+    print(f"Error: {shown(message)}", file=sys.stderr)
     sys.exit(code)

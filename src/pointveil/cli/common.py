@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pointveil.errors import InputError, PointveilWarning
+from pointveil.errors import InputError, PointveilWarning, shown
 
 if TYPE_CHECKING:
     from pointveil.synthetic import SyntheticPoints
@@ -98,12 +98,12 @@ def _tell_warning(message: Warning | str, category: type[Warning], *_: object, *
 def tell(text: str, *, quiet: bool = False) -> None:
     """Print a line for people, on the error stream so that results stay clean."""
     if not quiet:
-        print(text, file=sys.stderr)
+        print(shown(text), file=sys.stderr)
 
 
 def print_json(content: Any) -> None:
     """Print a result for machines."""
-    print(json.dumps(content, indent=2, ensure_ascii=False))
+    print(shown(json.dumps(content, indent=2, ensure_ascii=False)))
 
 
 def parse_columns(text: str | None) -> tuple[str, str] | None:

@@ -121,7 +121,7 @@ def _read(path: Path, **options: Any) -> _Points:
 def _stated(path: Path) -> Statement | None:
     """Return the statement beside a file, or the one in it, if it is about these very points."""
     try:
-        return read_checked(path)[0]
+        return read_checked(path).statement
     except (InputError, VerificationError):
         return None
 

@@ -21,19 +21,30 @@ from pointveil.statement.document import (
 from pointveil.world import World
 
 THEOREMS = {"count": "noise.md, theorem on counts", "scatter": "kernel.md, theorem 2 on scatter"}
-LIMITS_OF_NOISE = {
+LIMITS_OF_NOISE: dict[str, tuple[str, ...]] = {
     "exact": (),
     "opendp": (
-        "Counts beyond 2^62: OpenDP cuts its noise off there, which happens with a chance below exp(-2^62 epsilon).",
+        "More than OpenDP says of its own noise: its discrete Laplace mechanism has a published proof, stands among its "
+        + "contributions ('contrib') and is not defended against side channels. Pointveil has not proved it anew.",
+        "The last binary digit of epsilon: OpenDP takes the scale of its noise as a float, which is rounded up, and "
+        + "works out its epsilon in floating point, also rounded up. It may state a little more than is stated here.",
+        "Noise beyond 2^63: OpenDP cuts it off before it is added. A delta of 0 does not cover this; it happens to a "
+        + "count with a chance below exp(-2^62 epsilon / k), where k is the number of points of a unit.",
     ),
+}
+ALONE = "each record is placed by itself, on a lattice; "
+NUMERICS = {
+    "exact": ALONE + "counts, noise and weights are integers and exact fractions",
+    "opendp": ALONE + "counts and noise are 64-bit integers; OpenDP draws the noise of counts, with a scale that is a "
+    "float and never too small; weights are integers and exact fractions",
 }
 SOURCES = {
     "exact": "the operating system (os.urandom)",
-    "opendp": "OpenDP's own generator, seeded by the operating system",
+    "opendp": "OpenDP's own source for counts, the operating system (os.urandom) for the rest",
 }
 SAMPLERS = {
     ("count", "exact"): "exact discrete Laplace, inverted with lazy bits",
-    ("count", "opendp"): "OpenDP discrete Laplace",
+    ("count", "opendp"): "OpenDP discrete Laplace (make_laplace on 64-bit integers)",
     ("scatter", "exact"): "exact box kernel on integer weights",
     ("scatter", "opendp"): "exact box kernel on integer weights",
 }
@@ -100,6 +111,7 @@ def describe(
         questions=tuple(_question(spend, protection, noise) for spend in account.spends),
         post_processing=(),
         randomness=_randomness(noise, rehearsal=rehearsal),
+        numerics=NUMERICS[noise],
         ledger=None if charge is None else LedgerEntry(**charge.published()),
         not_promised=(*protection.limits, *NOT_PROMISED, *LIMITS_OF_NOISE[noise], *not_charged),
         in_plain_words=_promise(account, protection, rehearsal=rehearsal),
