@@ -1,0 +1,172 @@
+"""The table of measures, which each measure joins where it is defined."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, TypeVar, cast
+
+from pointveil.errors import InputError
+from pointveil.evaluation.comparison import Comparison
+from pointveil.evaluation.errors import UnmeasuredError
+
+Function = TypeVar("Function", bound=Callable[..., float])
+Better: TypeAlias = Literal["lower", "higher", "nearer"]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The sizes at which one function is measured; each is a row of the table.
+
+    Parameters
+    ----------
+    option
+        The option of the function that is the size.
+    values
+        The sizes.
+    label
+        How a size is written, such as "{} m".
+    any_size
+        What stands for the size in a reading of all sizes together, such as "square".
+    """
+
+    option: str
+    values: tuple[int, ...]
+    label: str
+    any_size: str
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number that compares synthetic with real points, and how to read it.
+
+    Parameters
+    ----------
+    function
+        `(comparison, **options) → float`.
+    title
+        What it is called in progress and in reasons.
+    better
+        Which way is better; "nearer" means nearer to `best`.
+    best
+        The value of perfect synthetic points.
+    unit
+        What the number counts; empty for a bare number.
+    reading
+        One plain sentence about this row.
+    options
+        The options of the function that make this row.
+    family, size
+        The name without the size, and the size as people write it; rows of one family share a line in tables.
+    family_reading
+        One plain sentence about the family.
+    """
+
+    function: Callable[..., float]
+    title: str
+    better: Better
+    best: float
+    unit: str
+    reading: str
+    family: str
+    family_reading: str
+    size: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, comparison: Comparison, **options: Any) -> float:
+        """Return the number; `options` change those of the row."""
+        return self.function(comparison, **{**self.options, **options})
+
+
+MEASURES: dict[str, Measure] = {}
+"""Name → measure, in the order of the reports."""
+
+
+def measure(
+    name: str,
+    *,
+    title: str,
+    better: Better,
+    best: float | None = None,
+    unit: str = "",
+    reading: str = "",
+    sizes: Sizes | None = None,
+    options: Mapping[str, Any] | None = None,
+    real: int = 1,
+    synthetic: int = 1,
+    roads: bool = False,
+) -> Callable[[Function], Function]:
+    """Add a function to the table of measures: `evaluate`, the report and experiments then have it.
+
+    The function takes a `Comparison` and returns a finite number; it raises `UnmeasuredError` where there is none.
+
+    Parameters
+    ----------
+    name
+        Its name in the table. With `sizes`, each size is added to it: "nce" becomes "nce_25", "nce_50" …
+    title
+        A short name for people.
+    better
+        Whether "lower" or "higher" values are better, or those "nearer" to `best`.
+    best
+        The value of perfect synthetic points (default: 1 if higher is better, else 0).
+    unit
+        What the number counts, such as "m"; empty for a bare number.
+    reading
+        One plain sentence on how to read the number (default: the title); `{}` stands for the size.
+    sizes
+        The sizes to measure at, if there are several.
+    options
+        Options of the function that make this row.
+    real, synthetic
+        Least number of points needed on each side; with fewer, the function is not called.
+    roads
+        Whether the world must have roads.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pointveil.evaluation import Comparison, measure
+    >>> @measure("mean_shift", title="Mean shift", better="lower", unit="m", reading="How far the centre moved.")
+    ... def mean_shift(comparison: Comparison) -> float:
+    ...     return float(np.hypot(*(comparison.real.mean(axis=0) - comparison.synthetic.mean(axis=0))))
+    """
+    sentence = reading or f"{title}."
+    sizes = sizes or Sizes("", (), "", "")
+    rows = {f"{name}_{value}": (sizes.label.format(value), {sizes.option: value}) for value in sizes.values}
+
+    def register(function: Function) -> Function:
+        @functools.wraps(function)
+        def checked(comparison: Comparison, **given: Any) -> float:
+            _check(title, comparison, real, synthetic, roads=roads)
+            return function(comparison, **given)
+
+        for row, (size, chosen) in (rows or {name: ("", {})}).items():
+            if row in MEASURES and MEASURES[row].function.__qualname__ != function.__qualname__:
+                raise InputError(f"there is a measure '{row}' already; give yours another name.")
+            MEASURES[row] = Measure(
+                checked,
+                title,
+                better,
+                float(better == "higher") if best is None else best,
+                unit,
+                sentence.format(size),
+                name,
+                sentence.format(sizes.any_size),
+                size,
+                {**(options or {}), **chosen},
+            )
+        return cast("Function", checked)
+
+    return register
+
+
+def _check(title: str, comparison: Comparison, real: int, synthetic: int, *, roads: bool) -> None:
+    """Refuse to measure without roads or with too few points."""
+    if roads and not comparison.has_roads:
+        raise UnmeasuredError(f"{title} needs roads in the world")
+    for kind, points, least in (("real", comparison.real, real), ("synthetic", comparison.synthetic, synthetic)):
+        if len(points) < least:
+            amount = "one" if least == 1 else str(least)
+            raise UnmeasuredError(f"{title} needs at least {amount} {kind} point{'s' if least > 1 else ''}")
