@@ -1,13 +1,15 @@
 """A measure joins the table where it is defined, also from outside the package."""
 
+import doctest
 from collections.abc import Iterator
+from types import ModuleType
 
 import numpy as np
 import pytest
 from tests.evaluation.towns import people, town
 
 from pointveil.errors import InputError
-from pointveil.evaluation import MEASURES, Comparison, Sizes, UnmeasuredError, measure, measure_all
+from pointveil.evaluation import MEASURES, Comparison, Sizes, UnmeasuredError, measure, measure_all, registry, results
 from pointveil.evaluation.results import lines
 
 
@@ -20,21 +22,21 @@ def _table_as_before() -> Iterator[None]:
 
 
 def test_a_registered_function_is_measured_with_all_others() -> None:
-    @measure("mean_shift", title="Mean shift", better="lower", unit="m")
-    def mean_shift(comparison: Comparison) -> float:
+    @measure("carried", title="Carried", better="lower", unit="m")
+    def carried(comparison: Comparison) -> float:
         return float(np.hypot(*(comparison.real - comparison.synthetic).mean(axis=0)))
 
     result = measure_all(Comparison(people(20), people(20) + np.array([3.0, 4.0]), town()))
 
-    assert result.values["mean_shift"] == pytest.approx(5.0)
-    assert result.to_dict()["measures"]["mean_shift"] | {"value": 5} == {
+    assert result.values["carried"] == pytest.approx(5.0)
+    assert result.to_dict()["measures"]["carried"] | {"value": 5} == {
         "value": 5,
         "unit": "m",
         "better": "lower",
         "best": 0.0,
-        "reading": "Mean shift.",
+        "reading": "Carried.",
     }
-    assert "mean_shift" in repr(result)
+    assert "carried" in repr(result)
 
 
 def test_a_function_is_not_called_with_fewer_points_than_it_needs() -> None:
@@ -70,3 +72,11 @@ def test_no_measure_replaces_another() -> None:
         @measure("medd", title="Mine", better="lower")
         def mine(comparison: Comparison) -> float:
             return 0.0
+
+
+@pytest.mark.parametrize("module", [registry, results], ids=lambda module: module.__name__)
+def test_the_examples_run(module: ModuleType) -> None:
+    outcome = doctest.testmod(module)
+
+    assert outcome.attempted > 2
+    assert not outcome.failed

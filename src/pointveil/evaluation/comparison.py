@@ -37,9 +37,9 @@ class Comparison:
     Parameters
     ----------
     real
-        The real points on land, `(n, 2)` metres of the world.
+        The real points on land, `(n, 2)` finite metres of the world.
     synthetic
-        The synthetic points, `(m, 2)` metres.
+        The synthetic points, `(m, 2)` finite metres.
     world
         Where they are.
     seed
@@ -90,24 +90,18 @@ class Comparison:
 
     def counts_within(self, radius: float, centres: XY | None = None) -> tuple[Counts, Counts]:
         """Count the points at most `radius` metres from each centre."""
-        places = self.centres if centres is None else np.asarray(centres, dtype=np.float64)
-        if centres is not None:
-            return self._real.counts_within(places, radius), self._synthetic.counts_within(places, radius)
-        return self._keep(
-            ("within", radius),
-            lambda: (self._real.counts_within(places, radius), self._synthetic.counts_within(places, radius)),
-        )
+        if centres is None:
+            return self._keep(("within", radius), lambda: self.counts_within(radius, self.centres))
+        places = np.asarray(centres, dtype=np.float64)
+        return self._real.counts_within(places, radius), self._synthetic.counts_within(places, radius)
 
     def customers(self, candidates: XY | None = None, existing: XY | None = None) -> tuple[Customers, Customers]:
         """Take the points for customers who choose among candidates (the centres, if none are given)."""
         if candidates is None and existing is None:
             return self._real.customers, self._synthetic.customers
         places = self.centres if candidates is None else np.asarray(candidates, dtype=np.float64)
-        real, synthetic = self.spots
-        return (
-            Customers.of(real.places, real.weights, places, existing),
-            Customers.of(synthetic.places, synthetic.weights, places, existing),
-        )
+        real, synthetic = (Customers.of(spots.places, spots.weights, places, existing) for spots in self.spots)
+        return real, synthetic
 
     def cell_counts(self, cell: float, offset: tuple[float, float] = (0.0, 0.0)) -> tuple[Counts, Counts]:
         """Count both sets in the same square cells; returns the counts of every cell that holds any point.
@@ -177,6 +171,7 @@ class Comparison:
 
     @cached_property
     def _road_search(self) -> CandidateGrid | None:
+        import pointveil.cells  # noqa: F401 - it and network import each other, and this order works
         from pointveil.network.candidates import CandidateGrid
         from pointveil.network.segments import Segments
 

@@ -38,8 +38,17 @@ class Evaluation:
         How many were not: real points that are not on land, and points without coordinates.
     seed
         Chose grid shifts, centres and samples.
+    banner
+        Stands on every output.
     comparison
         What was compared, for the report; it does not travel with a pickle.
+
+    Examples
+    --------
+    >>> from pointveil.evaluation import Evaluation
+    >>> Evaluation({"total_count": 0.01}, real_points=100, synthetic_points=101)
+    <Evaluation of 100 real and 101 synthetic points: contains real points: do not share>
+    total_count  0.010
     """
 
     values: Mapping[str, float]
@@ -218,7 +227,7 @@ def evaluate(
     >>> result = evaluate(real, synthetic, world, measures=["total_count", "nce_500", "medd"])
     >>> result
     <Evaluation of 500 real and 500 synthetic points: contains real points: do not share>
-    nce          500 m: 0.048
+    nce          500 m: 0.084
     medd         Not measured: MEDD needs roads in the world.
     total_count  0.000
     >>> result.values["total_count"]

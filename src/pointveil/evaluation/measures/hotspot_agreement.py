@@ -16,11 +16,6 @@ GRANULARITIES = (64, 128, 256, 512, 1024)
 Pair = NDArray[np.float64]  # one number for x and one for y
 
 
-def _one_cell(real: XY, cell: Pair) -> Pair:  # noqa: ARG001
-    """Return the size of one cell."""
-    return cell
-
-
 def _scott(real: XY, cell: Pair) -> Pair:
     """Return Scott's rule, σ·n^(−1/6) along each axis of the real points; one cell where that is nothing."""
     if len(real) < 2:
@@ -29,7 +24,7 @@ def _scott(real: XY, cell: Pair) -> Pair:
     return np.where(width > 0, width, cell)
 
 
-BANDWIDTHS: dict[str, Callable[[XY, Pair], Pair]] = {"cell": _one_cell, "scott": _scott}
+BANDWIDTHS: dict[str, Callable[[XY, Pair], Pair]] = {"cell": lambda _, cell: cell, "scott": _scott}
 """Rules for the standard deviation of the kernel along x and y, in metres, from real points and cell size."""
 
 
@@ -37,18 +32,8 @@ def density(xy: XY, world: World, *, granularity: int, bandwidth: Pair) -> NDArr
     """Return the Gaussian kernel density of the points on a g × g grid over the world's bounds.
 
     The points are counted in the cells, then the counts are blurred (kernel cut at four standard deviations,
-    nothing beyond the bounds). Points outside the bounds are left out. Row 0 is the south.
-
-    Parameters
-    ----------
-    xy
-        The points, in metres.
-    world
-        Where they are.
-    granularity
-        Number of cells along each side.
-    bandwidth
-        Standard deviation of the kernel along x and y, in metres.
+    nothing beyond the bounds). Points outside the bounds are left out. Row 0 is the south. `bandwidth` is the
+    standard deviation of the kernel along x and y, in metres.
     """
     cell = _cell_size(world, granularity)
     index = np.floor((xy - np.array(world.bounds[:2])) / cell)

@@ -15,17 +15,7 @@ from pointveil.evaluation.registry import measure
     reading="How easily one tells from a point's 100 m cell which map it comes from: 0 not at all, 1 always.",
 )
 def jensen_shannon(comparison: Comparison, *, cell: float = 100.0, shifts: int = SHIFTS) -> float:
-    """Return the mean Jensen–Shannon divergence of the shares of the cells over random grids.
-
-    Parameters
-    ----------
-    comparison
-        What to compare.
-    cell
-        Side of a cell, in metres.
-    shifts
-        How many random places of the grid.
-    """
+    """Return the mean divergence of the shares of cells of side `cell` metres over random grids."""
     return float(np.mean([divergence(*counts) for counts in comparison.shifted_cell_counts(cell, shifts)]))
 
 

@@ -16,18 +16,9 @@ from pointveil.evaluation.registry import measure
     reading="Whether the busier of two 100 m cells is the busier in both maps: 1 always, 0 as by chance.",
 )
 def kendall_tau(comparison: Comparison, *, cell: float = 100.0, shifts: int = SHIFTS) -> float:
-    """Return the mean τ-b of the real and synthetic counts of the cells over random grids.
+    """Return the mean τ-b of the counts of cells of side `cell` metres over random grids.
 
     Only cells that hold a point of either set take part: empty sea agrees with empty sea and would flatter.
-
-    Parameters
-    ----------
-    comparison
-        What to compare.
-    cell
-        Side of a cell, in metres.
-    shifts
-        How many random places of the grid.
     """
     values = [_tau(*counts) for counts in comparison.shifted_cell_counts(cell, shifts)]
     return float(np.clip(np.mean(values), -1.0, 1.0))

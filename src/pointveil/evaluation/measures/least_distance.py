@@ -30,18 +30,7 @@ def least_distance_agreement(
 ) -> float:
     """Return the Sørensen–Dice coefficient of the facilities chosen for real and for synthetic customers.
 
-    Parameters
-    ----------
-    comparison
-        What to compare.
-    choose
-        How many facilities to open.
-    candidates
-        Where a facility may open, in metres (default: the comparison's centres).
-    existing
-        Facilities that are there already, in metres.
-    solver
-        "swaps" or "greedy".
+    Parameters as of `most_influential_agreement`; `solver` is "swaps" or "greedy".
     """
 
     def answer(customers: Customers) -> Chosen:

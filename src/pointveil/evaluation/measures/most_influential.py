@@ -34,15 +34,13 @@ def most_influential_agreement(
     Parameters
     ----------
     comparison
-        What to compare.
+        Its points are the customers.
     choose
         How many facilities to open.
     reach
         How far a customer goes, in metres.
-    candidates
-        Where a facility may open, in metres (default: the comparison's centres).
-    existing
-        Facilities that are there already, in metres.
+    candidates, existing
+        Where a facility may open (default: the centres), and where there is one already; in metres.
     solver
         "exact" or "greedy".
     """

@@ -19,15 +19,7 @@ CELLS = Sizes("cell", CELL_SIZES, "{} m", "square")
     synthetic=0,
 )
 def normalized_cell_error(comparison: Comparison, *, cell: float = 100.0) -> float:
-    """Return the sum over cells of |real − synthetic|, divided by the real total (equation 3).
-
-    Parameters
-    ----------
-    comparison
-        What to compare; the grid starts at the south-west corner of its world's bounds.
-    cell
-        Side of a cell, in metres.
-    """
+    """Return the sum over cells of side `cell` metres of |real − synthetic|, over the real total (equation 3)."""
     return cell_error(*comparison.cell_counts(cell))
 
 

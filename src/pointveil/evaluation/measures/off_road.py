@@ -12,14 +12,6 @@ from pointveil.evaluation.registry import measure
     roads=True,
 )
 def off_road_difference(comparison: Comparison, *, farther_than: float = 25.0) -> float:
-    """Return the share of synthetic points that are off the road, less that of the real ones.
-
-    Parameters
-    ----------
-    comparison
-        What to compare.
-    farther_than
-        A point farther than this from every road is off the road, in metres.
-    """
+    """Return the share of synthetic points `farther_than` so many metres from every road, less that of real ones."""
     real, synthetic = ((distances > farther_than).mean() for distances in comparison.road_distances)
     return float(synthetic - real)

@@ -23,14 +23,7 @@ def pair_correlation_error(comparison: Comparison, *, radii: Sequence[float] = R
     """Return the mean over rings of |real − synthetic| pair correlation, as a share of the larger one.
 
     The pair correlation of a ring is proportional to the share of all pairs of points that lie so far apart; its
-    area is the same for both, and cancels.
-
-    Parameters
-    ----------
-    comparison
-        What to compare.
-    radii
-        The outer radii of the rings, rising, in metres.
+    area is the same for both, and cancels. `radii` are the outer radii of the rings, rising, in metres.
     """
     one, other = (np.diff(near_pairs(spots, radii), prepend=0.0) for spots in comparison.spots)
     larger = np.maximum(one, other)

@@ -21,17 +21,7 @@ RANGE_RADII = (100, 250, 500, 1000, 2000)
     synthetic=0,
 )
 def range_query_error(comparison: Comparison, *, radius: float = 500.0, centres: XY | None = None) -> float:
-    """Return the mean over centres of |real − synthetic| points within the radius (equation 14).
-
-    Parameters
-    ----------
-    comparison
-        What to compare.
-    radius
-        In metres; a point at exactly this distance counts.
-    centres
-        Where to ask, in metres (default: the comparison's centres).
-    """
+    """Return the mean over centres of |real − synthetic| points at most `radius` metres away (equation 14)."""
     real, synthetic = comparison.counts_within(radius, centres)
     if not len(real):
         raise UnmeasuredError("Range queries need centres: there are none, and no road node or land to take")

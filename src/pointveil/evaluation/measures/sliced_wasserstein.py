@@ -18,14 +18,7 @@ def sliced_wasserstein(comparison: Comparison, *, directions: int = 32) -> float
     """Return the mean over directions of the least carrying distance along that direction, in metres.
 
     Both sets weigh the same in all, so a wrong total costs nothing here. Moving everything by d metres gives
-    about 0.64 d (2/π).
-
-    Parameters
-    ----------
-    comparison
-        What to compare.
-    directions
-        How many directions, spread evenly over the half circle, from east.
+    about 0.64 d (2/π). Directions are spread evenly over the half circle, from east.
     """
     real, synthetic = comparison.real, comparison.synthetic
     from_real, from_synthetic, weight = _shares(len(real), len(synthetic))

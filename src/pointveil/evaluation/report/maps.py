@@ -41,27 +41,26 @@ def encode_points(xy: XY, world: World, *, seed: int = 0) -> dict[str, Any]:
     return {"data": _text(_steps(shown, world)), "count": len(xy), "shown": len(shown), "inside": len(inside)}
 
 
-def _lines(world: World) -> list[Any]:
+def _lines(world: World) -> NDArray[Any]:
     """Return the streets, cut to the bounds."""
     if world.roads is None or not len(world.roads):
-        return []
-    return list(shapely.get_parts(shapely.clip_by_rect(shapely.get_parts(world.roads.lines_m), *world.bounds)))
+        return np.zeros(0, dtype=object)
+    lines = shapely.clip_by_rect(shapely.get_parts(world.roads.lines_m), *world.bounds)
+    return np.asarray(shapely.get_parts(lines))
 
 
-def _rings(world: World) -> list[Any]:
+def _rings(world: World) -> NDArray[Any]:
     """Return the outlines of all that is not land; a ring within a ring is land again."""
-    water = shapely.difference(shapely.box(*world.bounds), world.land)
-    polygons = [part for part in shapely.get_parts(water) if isinstance(part, shapely.Polygon) and not part.is_empty]
-    return list(shapely.get_rings(polygons)) if polygons else []
+    water = shapely.get_parts(shapely.difference(shapely.box(*world.bounds), world.land))
+    return np.asarray(shapely.get_rings(water[shapely.get_type_id(water) == shapely.GeometryType.POLYGON]))
 
 
-def _encode_shapes(shapes: list[Any], world: World, coarse: float) -> dict[str, str]:
+def _encode_shapes(shapes: NDArray[Any], world: World, coarse: float) -> dict[str, str]:
     """Return how many corners each shape has, and all corners."""
-    simple = [shapely.simplify(shape, coarse) for shape in shapes]
-    simple = [shape for shape in simple if shapely.get_num_points(shape) > 1]
-    corners = shapely.get_coordinates(simple) if simple else np.zeros((0, 2))
-    lengths = np.array([shapely.get_num_points(shape) for shape in simple], dtype="<u4")
-    return {"lengths": _text(lengths), "corners": _text(_steps(corners, world))}
+    simple = shapely.simplify(shapes, coarse)
+    lengths = shapely.get_num_points(simple)
+    corners = shapely.get_coordinates(simple[lengths > 1])
+    return {"lengths": _text(lengths[lengths > 1].astype("<u4")), "corners": _text(_steps(corners, world))}
 
 
 def _steps(xy: XY, world: World) -> NDArray[np.uint16]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -16,10 +16,12 @@ from pointveil.evaluation.measures.normalized_cell_error import CELL_SIZES
 from pointveil.evaluation.points import with_coordinates
 from pointveil.evaluation.report.maps import encode_map, encode_points
 from pointveil.evaluation.report.pages import compose, statement_data, write_page
+from pointveil.evaluation.report.readings import Card
 from pointveil.evaluation.report.repetition import predict_by_repetition, repeat_release
 from pointveil.statement import Statement
 from pointveil.world import World
 
+NOT_ASKED = "the real points were not asked. It may be off by a third, sometimes by half."
 BANNER = "made from the release alone: nothing on this page comes from the real points"
 
 
@@ -51,7 +53,7 @@ def release_page(synthetic: XY, world: World, statement: Statement | None) -> st
     predicted = predict_errors(known, world, statement)
     data = {
         "points": [len(known)],
-        "cards": _cards(known, statement, predicted[CELL_SIZES.index(100)]),
+        "cards": [asdict(card) for card in _cards(known, statement, predicted[CELL_SIZES.index(100)])],
         "map": encode_map(world),
         "layers": {"synthetic": encode_points(known, world)},
         "predicted": {"at": list(CELL_SIZES), "values": predicted},
@@ -87,31 +89,15 @@ def _guess(xy: XY, world: World, statement: Statement, cell: int) -> float | Non
     return predict_cell_error(counts.astype(np.float64), grid.cell_size, epsilon, float(cell))
 
 
-def _cards(xy: XY, statement: Statement, predicted: float | None) -> list[dict[str, Any]]:
+def _cards(xy: XY, statement: Statement, predicted: float | None) -> list[Card]:
     epsilon = float(Fraction(statement.guarantee.epsilon))
+    drawn = "Each is drawn from noisy counts. No line of the file stands for a person."
     answers = [
-        {
-            "question": "How is everybody protected?",
-            "answer": f"epsilon = {epsilon:g}",
-            "sentence": statement.in_plain_words,
-            "level": "none",
-        },
-        {
-            "question": "What is in the file?",
-            "answer": f"{len(xy):,} points",
-            "sentence": "Each is drawn from noisy counts. No line of the file stands for a person.",
-            "level": "none",
-        },
+        Card("How is everybody protected?", f"epsilon = {epsilon:g}", statement.in_plain_words, "none"),
+        Card("What is in the file?", f"{len(xy):,} points", drawn, "none"),
     ]
     if predicted is not None:
-        right = max(0.0, 1 - predicted / 2)
-        answers.append(
-            {
-                "question": "How good will it be?",
-                "answer": f"about {right:.0%} in the right 100 m square",
-                "sentence": f"Predicted from epsilon and the noisy counts alone (NCE about {predicted:.2f}); the real "
-                "points were not asked. It may be off by a third, sometimes by half.",
-                "level": "none",
-            }
-        )
+        right = f"about {max(0.0, 1 - predicted / 2):.0%} in the right 100 m square"
+        how = f"Predicted from epsilon and the noisy counts alone (NCE about {predicted:.2f}); {NOT_ASKED}"
+        answers.append(Card("How good will it be?", right, how, "none"))
     return answers
