@@ -191,18 +191,10 @@ class Comparison:
 
 @dataclass(frozen=True, eq=False)
 class Spots:
-    """Distinct places, and how many points stand on each.
+    """Distinct places, and how many points stand on each."""
 
-    Parameters
-    ----------
-    places
-        `(k, 2)` metres.
-    weights
-        `(k,)` points.
-    """
-
-    places: XY
-    weights: Floats
+    places: XY  # (k, 2) metres
+    weights: Floats  # (k,) points
 
     @cached_property
     def tree(self) -> cKDTree:

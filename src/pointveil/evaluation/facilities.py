@@ -26,24 +26,12 @@ SECONDS = 60.0  # the longest that one exact solution may take
 
 @dataclass(frozen=True, eq=False)
 class Customers:
-    """Customers at distinct places, and the candidates they choose among.
+    """Customers at distinct places, and the candidates they choose among."""
 
-    Parameters
-    ----------
-    places
-        Where customers are, `(k, 2)` metres.
-    weights
-        How many customers are at each place, `(k,)`.
-    candidates
-        Where a facility may open, `(c, 2)` metres.
-    limits
-        Metres from each place to the nearest existing facility, `(k,)`: a candidate that is not nearer is of no use.
-    """
-
-    places: Floats
-    weights: Floats
-    candidates: Floats
-    limits: Floats
+    places: Floats  # where customers are, (k, 2) metres
+    weights: Floats  # how many customers are at each place, (k,)
+    candidates: Floats  # where a facility may open, (c, 2) metres
+    limits: Floats  # from each place to the nearest existing facility, (k,) metres; a candidate must be nearer
 
     @classmethod
     def of(cls, places: Floats, weights: Floats, candidates: Floats, existing: Floats | None = None) -> Customers:

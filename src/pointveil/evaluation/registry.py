@@ -17,62 +17,28 @@ Better: TypeAlias = Literal["lower", "higher", "nearer"]
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes at which one function is measured; each is a row of the table.
+    """The sizes at which one function is measured; each is a row of the table."""
 
-    Parameters
-    ----------
-    option
-        The option of the function that is the size.
-    values
-        The sizes.
-    label
-        How a size is written, such as "{} m".
-    any_size
-        What stands for the size in a reading of all sizes together, such as "square".
-    """
-
-    option: str
+    option: str  # the option of the function that is the size
     values: tuple[int, ...]
-    label: str
-    any_size: str
+    label: str  # how a size is written, such as "{} m"
+    any_size: str  # what stands for the size in a reading of all sizes together, such as "square"
 
 
 @dataclass(frozen=True)
 class Measure:
-    """One number that compares synthetic with real points, and how to read it.
+    """One number that compares synthetic with real points, and how to read it."""
 
-    Parameters
-    ----------
-    function
-        `(comparison, **options) → float`.
-    title
-        What it is called in progress and in reasons.
-    better
-        Which way is better; "nearer" means nearer to `best`.
-    best
-        The value of perfect synthetic points.
-    unit
-        What the number counts; empty for a bare number.
-    reading
-        One plain sentence about this row.
-    options
-        The options of the function that make this row.
-    family, size
-        The name without the size, and the size as people write it; rows of one family share a line in tables.
-    family_reading
-        One plain sentence about the family.
-    """
-
-    function: Callable[..., float]
-    title: str
+    function: Callable[..., float]  # (comparison, **options) → float
+    title: str  # what it is called in progress and in reasons
     better: Better
-    best: float
-    unit: str
-    reading: str
-    family: str
-    family_reading: str
-    size: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    best: float  # the value of perfect synthetic points
+    unit: str  # what the number counts; empty for a bare number
+    reading: str  # one plain sentence about this row
+    family: str  # the name without the size; rows of one family share a line in tables
+    family_reading: str  # one plain sentence about the family
+    size: str = ""  # as people write it
+    options: Mapping[str, Any] = field(default_factory=dict)  # of the function, that make this row
 
     def __call__(self, comparison: Comparison, **options: Any) -> float:
         """Return the number; `options` change those of the row."""

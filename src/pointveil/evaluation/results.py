@@ -72,14 +72,10 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, with the unit, the better direction and the reading of each number."""
-        return {
-            "banner": self.banner,
-            "real_points": self.real_points,
-            "synthetic_points": self.synthetic_points,
-            "real_left_out": self.real_left_out,
-            "synthetic_left_out": self.synthetic_left_out,
-            "seed": self.seed,
-            "measures": {name: _row(name, value) for name, value in self.values.items()},
+        told = ("banner", "real_points", "synthetic_points", "real_left_out", "synthetic_left_out", "seed")
+        measured = {name: _row(name, value) for name, value in self.values.items()}
+        return {name: getattr(self, name) for name in told} | {
+            "measures": measured,
             "not_measured": dict(self.reasons),
         }
 
@@ -117,24 +113,12 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Line:
-    """One measure, or the same measure at several sizes, with how to read it.
+    """One measure, or the same measure at several sizes, with how to read it."""
 
-    Parameters
-    ----------
-    name
-        As in the table of measures, without the size.
-    values
-        Size (or nothing) and number, as texts.
-    best
-        The best value.
-    reading
-        One or two plain sentences; or why there is no number.
-    """
-
-    name: str
-    values: tuple[tuple[str, str], ...]
+    name: str  # as in the table of measures, without the size
+    values: tuple[tuple[str, str], ...]  # size (or nothing) and number, as texts
     best: str
-    reading: str
+    reading: str  # one or two plain sentences; or why there is no number
 
     @property
     def text(self) -> str:
@@ -167,14 +151,8 @@ def value_text(value: float, unit: str) -> str:
 
 
 def _row(name: str, value: float) -> dict[str, Any]:
-    measure = MEASURES[name]
-    return {
-        "value": value,
-        "unit": measure.unit,
-        "better": measure.better,
-        "best": measure.best,
-        "reading": measure.reading,
-    }
+    told = ("unit", "better", "best", "reading")
+    return {"value": value} | {field: getattr(MEASURES[name], field) for field in told}
 
 
 def evaluate(
@@ -251,16 +229,8 @@ def measure_all(
             values[name] = MEASURES[name](comparison)
         except UnmeasuredError as error:
             reasons[name] = str(error)
-    return Evaluation(
-        values,
-        reasons,
-        real_points=len(comparison.real),
-        synthetic_points=len(comparison.synthetic),
-        real_left_out=comparison.left_out[0],
-        synthetic_left_out=comparison.left_out[1],
-        seed=comparison.seed,
-        comparison=comparison,
-    )
+    counts = len(comparison.real), len(comparison.synthetic), *comparison.left_out
+    return Evaluation(values, reasons, *counts, seed=comparison.seed, comparison=comparison)
 
 
 def _known(measures: Iterable[str] | None) -> list[str]:

@@ -48,11 +48,11 @@ def _read(name: str) -> str:
 
 def write_page(path: Path, page: str) -> None:
     """Write a page that appears whole or not at all."""
-    write_whole(path, lambda new: _write(new, page))
 
+    def write(new: Path) -> None:
+        new.write_text(page, encoding="utf-8")
 
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")
+    write_whole(path, write)
 
 
 def statement_data(statement: Statement | None) -> dict[str, Any] | None:

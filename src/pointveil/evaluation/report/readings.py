@@ -19,24 +19,12 @@ NO_PROOF = "This finds careless copying; it proves nothing about privacy, only t
 
 @dataclass(frozen=True)
 class Card:
-    """One answer at a glance.
-
-    Parameters
-    ----------
-    question
-        What one wants to know.
-    answer
-        A number with a few words.
-    sentence
-        What it means.
-    level
-        Good, fair or poor, by thresholds of our own; "none" if it was not measured.
-    """
+    """One answer at a glance."""
 
     question: str
-    answer: str
-    sentence: str
-    level: Level
+    answer: str  # a number with a few words
+    sentence: str  # what it means
+    level: Level  # by thresholds of our own; "none" if it was not measured
 
 
 def cards(result: Evaluation) -> list[Card]:
