@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tests.evaluation.towns import crossroads, people, town
 
 from pointveil.errors import InputError
-from pointveil.evaluation import Comparison, UnmeasuredError
+from pointveil.evaluation import Comparison, UnmeasuredError, facilities
 from pointveil.evaluation.facilities import Customers, least_distance, most_influential
 from pointveil.evaluation.measures.least_distance import least_distance_agreement
 from pointveil.evaluation.measures.most_influential import most_influential_agreement
@@ -77,6 +77,20 @@ def test_swaps_from_several_starts_find_the_best_of_all_choices(seed: int, rival
 
     best = min(total_distance(xy, np.concatenate([existing, candidates[c]])) for c in all_choices(20, 3))
     assert total_distance(xy, np.concatenate([existing, candidates[chosen]])) == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", [1, 6, 9])
+def test_random_starts_lead_on_where_swaps_of_the_greedy_choice_get_stuck(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    customers = customers_at(people(150, seed=seed), people(20, seed=seed + 10))
+
+    several = customers.total(least_distance(customers, choose=4))
+    monkeypatch.setattr(facilities, "STARTS", 0)
+    stuck = customers.total(least_distance(customers, choose=4))
+
+    assert several == pytest.approx(min(customers.total(np.array(c)) for c in all_choices(20, 4)), rel=1e-9)
+    assert stuck > several + 1
 
 
 def test_greedy_takes_the_best_next_and_may_miss_the_best_together() -> None:

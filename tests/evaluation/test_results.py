@@ -103,14 +103,14 @@ def test_the_json_has_the_banner_and_says_how_to_read_each_number() -> None:
     assert told["not_measured"]["medd"] == "MEDD needs roads in the world"
 
 
-def test_a_result_can_travel_between_processes_without_the_points() -> None:
+def test_a_result_can_travel_between_processes_without_the_points(tmp_path: Path) -> None:
     result = measured(people(5), people(5), town(), measures=["total_count"])
 
     copy = pickle.loads(pickle.dumps(result))
 
     assert copy == result
     with pytest.raises(InputError, match="evaluate again"):
-        copy.report("report.html")
+        copy.report(tmp_path / "report.html")
 
 
 def test_files_and_frames_in_another_crs_are_compared_in_metres(tmp_path: Path) -> None:

@@ -73,6 +73,12 @@ def test_points_on_an_edge_belong_to_the_cell_north_or_east_of_it() -> None:
     assert [part.tolist() for part in counts] == [[0, 1], [1, 0]]
 
 
+def test_points_just_outside_the_bounds_are_in_cells_of_their_own() -> None:
+    real, synthetic = np.array([[-150.0, -50.0], [-150.0, 50.0]]), np.array([[-199.0, -1.0], [1150.0, 1.0]])
+
+    assert normalized_cell_error(Comparison(real, synthetic, town())) == slow_error(real, synthetic, 100.0) == 1.0
+
+
 def test_points_far_outside_the_bounds_are_counted_without_a_huge_grid() -> None:
     real, synthetic = np.array([[1.0, 1.0], [1e9, -1e9]]), np.array([[1.0, 1.0], [1e300, 1e300]])
 
