@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 Chosen = NDArray[np.int64]
 """Numbers of the chosen candidates, rising."""
 
-STARTS, CELLS = 8, 200  # random starts of the search for short ways; cells along the longer side of the map in it
+STARTS, CELLS = 24, 120  # random starts of the search for short ways; cells along the longer side of the map in it
 SECONDS = 60.0  # the longest that one exact solution may take
 
 
