@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pointveil.cells.street_offsets import offset_borders
 from pointveil.errors import InputError
 from pointveil.estimate.offset_laws import OffsetLaws
-from pointveil.evaluation.cell_error import shifted_cell_error
+from pointveil.evaluation import MEASURES, Comparison
 from pointveil.lab.as_published import rehearse
 from pointveil.methods import METHODS, Method
 from pointveil.network import Network
@@ -333,7 +333,7 @@ def test_road_is_no_worse_than_road_as_published_on_real_cities(city: str, data_
         real, drawn = vault.exact_points(), world.projection.to_metres(points.coordinates)
         distances = Network.of(world).distances
         errors[name] = (
-            shifted_cell_error(real, drawn, world, shifts=5),
+            MEASURES["nce_shifted_100"](Comparison(real, drawn, world), shifts=5),
             abs(distances(real).mean() - distances(drawn).mean()),
         )
 
