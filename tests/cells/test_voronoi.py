@@ -6,7 +6,7 @@ import shapely
 from numpy.typing import NDArray
 
 from pointveil.cells import Voronoi, nearest_of
-from pointveil.cells.voronoi import _sure_outlines
+from pointveil.cells.outlines import sure_outlines
 from pointveil.errors import InputError
 from pointveil.ground import Triangulation
 from pointveil.ground.packing import honeycomb
@@ -45,7 +45,7 @@ def test_the_slow_way_gives_the_same_outlines() -> None:
     centres = LAYOUTS["scattered"]
 
     quick = Voronoi(BOUNDS, centres).polygons(np.arange(len(centres)))
-    sure = _sure_outlines(centres, BOUNDS)
+    sure = sure_outlines(centres, BOUNDS)
 
     assert shapely.area(shapely.symmetric_difference(quick, sure)).max() < 1e-2
 

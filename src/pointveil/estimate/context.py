@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from pointveil.ground import Leaves, pooled
+from pointveil.cells import Leaves
+from pointveil.ground import pooled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

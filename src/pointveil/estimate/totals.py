@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells import Leaves
 from pointveil.estimate.posterior import Estimates
-from pointveil.ground import Leaves
 from pointveil.vault import NoisyCounts
 
 Floats = NDArray[np.float64]

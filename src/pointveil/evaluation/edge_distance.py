@@ -6,12 +6,12 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from pointveil.cells import Streets
 from pointveil.evaluation.base import XY, Place, UnmeasuredError, need_points
-from pointveil.network.candidates import CandidateGrid
-from pointveil.network.segments import Segments
+from pointveil.network import streets_of
 from pointveil.world import Roads
 
-_SEARCHES: WeakKeyDictionary[Roads, CandidateGrid] = WeakKeyDictionary()
+_SEARCHES: WeakKeyDictionary[Roads, Streets] = WeakKeyDictionary()
 
 
 def road_distances(world: Place, xy: XY) -> NDArray[np.float64]:
@@ -26,10 +26,10 @@ def road_distances(world: Place, xy: XY) -> NDArray[np.float64]:
     """
     if world.roads not in _SEARCHES:
         lines = shapely.get_parts(np.atleast_1d(world.roads.lines_m))
-        _SEARCHES[world.roads] = CandidateGrid.over(Segments.of(lines), world.bounds)
+        _SEARCHES[world.roads] = streets_of(lines, world.bounds)
     known = np.isfinite(xy).all(axis=1)
     nearest = np.full(len(xy), np.nan)
-    nearest[known] = _SEARCHES[world.roads].nearest(xy[known])[1]
+    nearest[known] = _SEARCHES[world.roads].distances(xy[known])
     return nearest
 
 

@@ -2,7 +2,7 @@
 
 from weakref import WeakKeyDictionary
 
-from pointveil.ground.raster import Raster
+from pointveil.cells.raster import Raster
 from pointveil.ground.raster_cache import cache_file, read_cached, write_cached
 from pointveil.ground.rasterizing import make_raster
 from pointveil.ground.rounded_raster import on_sites

@@ -3,12 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.ground.raster import Raster
+from pointveil.cells.arrays import Floats
+from pointveil.cells.raster import Raster
 from pointveil.world.world import World
-
-Floats = NDArray[np.float64]
 
 MOST_SITES = 2e7
 

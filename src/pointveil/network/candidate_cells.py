@@ -6,15 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, numbered
 from pointveil.cells.grid import Grid
-from pointveil.network.segments import Segments
-from pointveil.world.projection import Floats
-
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
-Numbers = NDArray[np.int32]
+from pointveil.cells.segments import Segments
 
 PAIRS = 1 << 15  # pairs of cell and candidate at a time: the work stays in the processor's cache
 FAR = 2  # diagonals of a cell of the grid: farther from all roads points are rare
@@ -44,7 +39,7 @@ class Cells:
     before
         How many the cell had that it was cut from.
     candidates
-        Numbers of segments, rising for each cell.
+        ShortInts of segments, rising for each cell.
     """
 
     column: Ints
@@ -54,7 +49,7 @@ class Cells:
     distance: Floats
     counts: Ints
     before: Ints
-    candidates: Numbers
+    candidates: ShortInts
 
     @classmethod
     def of(cls, segments: Segments, grid: Grid, halvings: int) -> "Cells":
@@ -148,7 +143,8 @@ class Cells:
         """Return the cells row by row."""
         order = np.argsort(self.row * columns + self.column)
         counts, first = self.counts[order], np.cumsum(self.counts) - self.counts
-        place = np.arange(counts.sum()) + np.repeat(first[order] - (np.cumsum(counts) - counts), counts)
+        cell, number = numbered(counts)
+        place = first[order][cell] + number
         own = (self.column[order], self.row[order], self.corner, self.size, self.distance[order])
         return Cells(*own, counts, self.before[order], self.candidates[place])
 

@@ -9,9 +9,10 @@ from typing import ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells import Everywhere, Regions
 from pointveil.estimate import project_to_total
-from pointveil.ground import LandOf, Regions, clip_to_land
-from pointveil.vault import Everywhere, NoisyCounts, Respondent, Share
+from pointveil.ground import LandOf, clip_to_land
+from pointveil.vault import NoisyCounts, Respondent, Share
 from pointveil.world import World
 
 MOST_SIDE = 4096

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from pointveil.cells import COARSER, Precision
+from pointveil.cells import COARSER, Distances, Everywhere, Leaves, Precision, Raster
 from pointveil.estimate.denoising import denoise
 from pointveil.estimate.projection import project_to_total
 from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law
 from pointveil.estimate.totals import at_most_the_total, fuse_blocks, match_totals
-from pointveil.ground import Distances, Leaves, Raster, leaves_from_levels, peopled_area, raster_of, split_levels
+from pointveil.ground import leaves_from_levels, peopled_area, raster_of, split_levels
 from pointveil.partition.base import Budget
-from pointveil.vault import Everywhere, NoisyCounts, Respondent, Share
+from pointveil.vault import NoisyCounts, Respondent, Share
 from pointveil.world import World
 
 Floats = NDArray[np.float64]
@@ -122,7 +122,7 @@ class Veil:
         shares = _without_roads(budget) if world.roads is None else budget
         epsilon = sum((share.epsilon for share in shares.values()), Fraction(0)) / vault.points_per_unit
         # Asking also for the rounding doubles the doubt about the total, which a small epsilon cannot afford.
-        precision = Precision(world.projection) if epsilon >= LEAST_FOR_ROUNDING else Everywhere()
+        precision = Precision(world.projection.plane) if epsilon >= LEAST_FOR_ROUNDING else Everywhere()
         totals = vault.count(precision, shares["total"])
         total = max(1, int(totals.values.sum()))
         few = total * float(epsilon) < FEW

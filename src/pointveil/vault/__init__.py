@@ -5,7 +5,6 @@ from pointveil.vault.answers import NoisyCounts as NoisyCounts
 from pointveil.vault.answers import NoisyPoints as NoisyPoints
 from pointveil.vault.answers import laplace_variance as laplace_variance
 from pointveil.vault.questions import Cells as Cells
-from pointveil.vault.questions import Everywhere as Everywhere
 from pointveil.vault.questions import Respondent as Respondent
 from pointveil.vault.questions import Share as Share
 from pointveil.vault.questions import Sites as Sites

@@ -4,7 +4,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from pointveil.ground import Regions
+from pointveil.cells import Regions
 from pointveil.partition import Counted
 from pointveil.vault import Rehearsal
 from pointveil.world import World

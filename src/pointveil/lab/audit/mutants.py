@@ -12,10 +12,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells import Grid
+from pointveil.cells import Everywhere, Grid
 from pointveil.lab.audit.questions import ask_scatter
 from pointveil.lab.audit.subjects import CLAIM, MAX_POINTS, Publisher, Records, Subject
-from pointveil.vault import Cells, Everywhere, NoisyCounts, Rehearsal, Share, Sites, Vault
+from pointveil.vault import Cells, NoisyCounts, Rehearsal, Share, Sites, Vault
 from pointveil.world import World
 
 Floats = NDArray[np.float64]
