@@ -11,6 +11,8 @@ from pointveil.cells.grid import Grid
 from pointveil.cells.segments import Segments
 
 BLOCK = 1 << 16  # records at a time
+FARTHEST = 1e9
+"""Metres: what is farther away than this is not on Earth, and its squares might overflow."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,12 +44,12 @@ class CandidateGrid:
     candidates: ShortInts
 
     def nearest(self, xy: Floats) -> tuple[Ints, Floats]:
-        """Return the nearest segment of each record, the first of equals, and its distance; -1 if it is not finite."""
+        """Return the nearest segment of each record, the first of equals, and its distance; -1 if it is nowhere."""
         segment = np.full(len(xy), NOWHERE, dtype=np.int64)
         distance = np.full(len(xy), np.inf)
         for block in blocks(len(xy), BLOCK):
             segment[block], distance[block] = self._search(xy[block])
-        left = np.flatnonzero((segment == NOWHERE) & np.isfinite(xy).all(axis=1))
+        left = np.flatnonzero((segment == NOWHERE) & (np.abs(xy) < FARTHEST).all(axis=1))
         if len(left):
             segment[left], distance[left] = self._search_tree(xy[left])
         return segment, distance

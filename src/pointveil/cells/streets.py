@@ -62,11 +62,13 @@ class Streets:
     def nearest(self, xy: Floats) -> Nearest:
         """Return the nearest edge of each record, and where it lies along it; edge -1 for non-finite coordinates."""
         xy = np.asarray(xy, dtype=np.float64)
-        segment, offset = self.search.nearest(xy)
-        foot, along, side = self.segments.feet(xy, segment)
+        with np.errstate(all="ignore"):
+            segment, offset = self.search.nearest(xy)
+            foot, along, side = self.segments.feet(xy, segment)
         edge = np.where(segment == NOWHERE, NOWHERE, self.segments.edge[segment])
         return Nearest(edge, foot, along, offset, side)
 
     def distances(self, xy: Floats) -> Floats:
         """Return the distance of each record to its nearest edge, in metres."""
-        return self.search.nearest(np.asarray(xy, dtype=np.float64))[1]
+        with np.errstate(all="ignore"):
+            return self.search.nearest(np.asarray(xy, dtype=np.float64))[1]

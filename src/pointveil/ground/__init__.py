@@ -1,4 +1,4 @@
-"""Pure geometry of public places: rasters, triangles, curves; no private record comes here."""
+"""Geometry of public places: builds rasters, triangles and sites; handed public shapes, never a record."""
 
 from pointveil.ground.clipping import LandOf as LandOf
 from pointveil.ground.clipping import clip_to_land as clip_to_land

@@ -1,4 +1,4 @@
-"""Public streets: edges and segments; no private record comes here."""
+"""Public streets: builds the tables that find the nearest one; handed public lines, never a record."""
 
 from pointveil.network.lines import places_along as places_along
 from pointveil.network.lines import streets_of as streets_of

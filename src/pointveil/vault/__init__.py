@@ -1,4 +1,4 @@
-"""The door of the vault: what the rest of the code may know of it."""
+"""The door of the vault, which holds the real records: others are handed noisy answers, and pay first."""
 
 from pointveil.vault.account import exact_epsilon as exact_epsilon
 from pointveil.vault.answers import NoisyCounts as NoisyCounts
