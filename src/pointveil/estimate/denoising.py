@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from pointveil.cells import Leaves
-from pointveil.estimate.context import Floats, expect_from_neighbours
+from pointveil.cells import Floats, Leaves
+from pointveil.estimate.context import expect_from_neighbours
 from pointveil.estimate.posterior import Estimates, posterior
 from pointveil.vault import NoisyCounts
 

@@ -5,15 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import ON_THE_ROAD, EdgeOffsets, KindOffsets
+from pointveil.cells import ON_THE_ROAD, EdgeOffsets, Floats, Ints, KindOffsets
 from pointveil.estimate.projection import project_to_total
 from pointveil.estimate.road_law import Pieces, fit_factors, shrink
 from pointveil.vault import NoisyCounts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 STANDS_OUT = 2
 """How many standard deviations of the noise a bin of a single edge must have to be believed."""

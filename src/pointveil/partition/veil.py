@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from pointveil.cells import COARSER, Distances, Everywhere, Leaves, Precision, Raster
+from pointveil.cells import COARSER, Distances, Everywhere, Floats, Leaves, Precision, Raster, blocks
 from pointveil.estimate.denoising import denoise
 from pointveil.estimate.projection import project_to_total
 from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law
@@ -18,8 +18,6 @@ from pointveil.ground import leaves_from_levels, peopled_area, raster_of, split_
 from pointveil.partition.base import Budget
 from pointveil.vault import NoisyCounts, Respondent, Share
 from pointveil.world import World
-
-Floats = NDArray[np.float64]
 
 COARSEST_CELL = 64.0
 FINEST_CELL = 5.0
@@ -239,9 +237,8 @@ def box_area(world: World) -> float:
 def cell_weights(raster: Raster, factor: Floats) -> Floats:
     """Return the area of each cell, weighed by the law of distances; some entries at a time, ordered by cell."""
     weights = np.zeros(len(raster.column))
-    for start in range(0, len(raster.entry_cell), BLOCK):
-        part = slice(start, start + BLOCK)
-        first = raster.entry_cell[start]
+    for part in blocks(len(raster.entry_cell), BLOCK):
+        first = raster.entry_cell[part.start]
         here = np.bincount(raster.entry_cell[part] - first, raster.entry_area[part] * factor[raster.entry_bin[part]])
         weights[first : first + len(here)] += here
     return weights

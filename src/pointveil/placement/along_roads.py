@@ -5,9 +5,19 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import ON_THE_ROAD, EdgeOffsets, KindOffsets, NestedGrid, RoadBins, Streets
+from pointveil.cells import (
+    ON_THE_ROAD,
+    Bools,
+    EdgeOffsets,
+    Floats,
+    Ints,
+    KindOffsets,
+    NestedGrid,
+    RoadBins,
+    Streets,
+    numbered,
+)
 from pointveil.errors import InputError
 from pointveil.estimate import project_parts, reconcile, round_to_total
 from pointveil.estimate.offset_laws import OffsetLaws, edge_laws, kind_laws
@@ -16,10 +26,6 @@ from pointveil.network import open_parts, places_along
 from pointveil.partition import Budget, RoadCounts
 from pointveil.vault import NoisyCounts, Respondent, Share
 from pointveil.world import World
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 MOST_PARTS = 2**22
 """No edges and far cells are cut into more parts, whatever the noisy counts say."""
@@ -108,10 +114,9 @@ class AlongRoads:
     ) -> Floats:
         """Return points beside their edges and in far cells, in random order."""
         whole = round_to_total(answers.counts, count, rng)
-        part = np.repeat(np.arange(len(whole)), whole)
+        part, rank = numbered(whole)
         near = answers.bins.owner[part] < len(counted.cells.streets)
         # Points of a part are spread evenly along it: one in each of as many stretches as there are points.
-        rank = np.arange(len(part)) - (np.cumsum(whole) - whole)[part]
         stretch = (rank + rng.random(len(part))) / whole[part]
         xy = np.empty((len(part), 2))
         xy[near] = self._beside(world, answers, part[near], stretch[near], rng)

@@ -6,13 +6,11 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells import Raster
+from pointveil.cells import Floats, Raster
 from pointveil.ground import pick_in_entries
 from pointveil.partition import Budget, PlaceMasses
 from pointveil.vault import Respondent
 from pointveil.world import World
-
-Floats = NDArray[np.float64]
 
 BLOCK = 2**18  # points at a time, so that many need little memory
 TRIES = 20

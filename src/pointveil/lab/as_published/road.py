@@ -7,15 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import Nearest
+from pointveil.cells import Floats, Ints, Nearest
 from pointveil.network import Network, places_along
 from pointveil.vault import Rehearsal
 from pointveil.world import World
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Shares = Mapping[str, float]
 
 NOISE_QUANTILE = 0.9
