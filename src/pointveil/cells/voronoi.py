@@ -14,6 +14,7 @@ from pointveil.errors import InputError
 
 ALMOST = 1 + 1e-9
 """Centres that seem no farther than this are compared by the same sums everywhere: far more than any rounding."""
+TIED = 1 << 10  # places at a time: each may be as near to very many centres
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,23 +71,25 @@ def nearest_of(centres: Floats, xy: Floats) -> Ints:
 
 
 def _nearest(tree: Any, xy: Floats) -> Ints:
-    found = np.empty(len(xy), dtype=np.int64)
-    for block in blocks(len(xy)):
-        found[block] = _nearest_in_block(tree, xy[block])
+    """Ask the tree for the two nearest centres of each place, and look closer where both are almost as near."""
+    about, number = tree.query(xy, k=[1, 2])
+    found = np.asarray(number[:, 0], dtype=np.int64)
+    tied = np.flatnonzero(about[:, 1] <= about[:, 0] * ALMOST)
+    for block in blocks(len(tied), TIED):
+        found[tied[block]] = _first_of_equals(tree, xy[tied[block]])
     return found
 
 
-def _nearest_in_block(tree: Any, xy: Floats) -> Ints:
-    """Ask the tree for more and more centres of a place, until the last is surely not as near as the first."""
+def _first_of_equals(tree: Any, xy: Floats) -> Ints:
+    """Ask for more and more centres, until the last is surely not as near as the first."""
     found = np.zeros(len(xy), dtype=np.int64)
-    pending, count = np.arange(len(xy)), 2
-    while len(pending):
-        count = min(count, tree.n)
-        about, number = tree.query(xy[pending], k=np.arange(1, count + 1))
+    left, count = np.arange(len(xy)), 2
+    while len(left):
+        count = min(4 * count, tree.n)
+        about, number = tree.query(xy[left], k=np.arange(1, count + 1))
         # The tree's own distances may be off by a rounding; these depend on the place and the centre alone.
-        distance = np.sqrt(np.square(tree.data[number] - xy[pending, None]).sum(axis=2))
+        distance = np.sqrt(np.square(tree.data[number] - xy[left, None]).sum(axis=2))
         nearest = distance == distance.min(axis=1, keepdims=True)
-        found[pending] = np.where(nearest, number, tree.n).min(axis=1)
-        pending = pending[(about[:, -1] <= about[:, 0] * ALMOST) & (count < tree.n)]
-        count *= 4
+        found[left] = np.where(nearest, number, tree.n).min(axis=1)
+        left = left[(about[:, -1] <= about[:, 0] * ALMOST) & (count < tree.n)]
     return found
