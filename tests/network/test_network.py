@@ -92,7 +92,7 @@ def test_at_a_junction_the_lowest_of_all_edges_there_is_nearest() -> None:
     assert network.nearest(beyond).offset[0] == 0
 
 
-def test_foot_along_and_offset_describe_the_point() -> None:
+def test_foot_along_offset_and_side_describe_the_point() -> None:
     network = make(["LINESTRING(100 100, 300 100, 300 400)"])
     xy = np.array([[150.0, 130.0], [150.0, 80.0], [310.0, 200.0], [300.0, 250.0], [90.0, 100.0]])
 
@@ -102,6 +102,7 @@ def test_foot_along_and_offset_describe_the_point() -> None:
     assert near.foot.tolist() == [[150, 100], [150, 100], [300, 200], [300, 250], [100, 100]]
     assert near.along.tolist() == [50, 50, 300, 350, 0]
     assert near.offset.tolist() == [30, 20, 10, 0, 10]
+    assert near.side[:4].tolist() == [1, -1, -1, 0]
 
 
 def test_a_place_along_an_edge_is_found_again() -> None:

@@ -84,14 +84,15 @@ class Segments:
         away_x += away_y
         return away_x
 
-    def feet(self, xy: Floats, segment: NDArray[Any]) -> tuple[Floats, Floats]:
-        """Return the foot of each record on its segment, and how far along the edge that is, in metres."""
+    def feet(self, xy: Floats, segment: NDArray[Any]) -> tuple[Floats, Floats, Floats]:
+        """Return the foot of each record on its segment, metres along the edge, and the side (`Nearest` says which)."""
         start, end = self.start[segment], self.end[segment]
         step, away = end - start, np.where(np.isfinite(xy), xy - start, 0.0)
         part = np.clip((away * step).sum(axis=1) * self.table[4][segment], 0.0, 1.0)
         foot = np.where((part >= 1)[:, None], end, start + step * part[:, None])
         along = self.before[segment] + part * self.lengths[segment]
-        return foot, along
+        side = np.sign(step[:, 0] * away[:, 1] - step[:, 1] * away[:, 0])
+        return foot, along, side
 
     @cached_property
     def _ends(self) -> tuple[Floats, Floats]:

@@ -23,12 +23,15 @@ class Nearest:
         Metres from the edge's beginning to the foot.
     offset
         Metres from the foot to the record.
+    side
+        1 for records on the left of the edge, -1 on the right, 0 on the line itself.
     """
 
     edge: Ints
     foot: Floats
     along: Floats
     offset: Floats
+    side: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +64,9 @@ class Streets:
         xy = np.asarray(xy, dtype=np.float64)
         with np.errstate(all="ignore"):
             segment, offset = self.search.nearest(xy)
-            foot, along = self.segments.feet(xy, segment)
+            foot, along, side = self.segments.feet(xy, segment)
         edge = np.where(segment == NOWHERE, NOWHERE, self.segments.edge[segment])
-        return Nearest(edge, foot, along, offset)
+        return Nearest(edge, foot, along, offset, side)
 
     def distances(self, xy: Floats) -> Floats:
         """Return the distance of each record to its nearest edge, in metres."""

@@ -1,4 +1,4 @@
-"""How: place points within a region; handed noisy answers, and for drawing not even the vault."""
+"""How: place points within a region; handed noisy answers, never a record, and for drawing not even the vault."""
 
 from pointveil.placement.along_roads import AlongRoads as AlongRoads
 from pointveil.placement.base import Placement as Placement
