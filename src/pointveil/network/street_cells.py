@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from pointveil.cells.arrays import Bools, Bounds, Floats, Ints, blocks
+from pointveil.cells.arrays import Bools, Floats, Ints, blocks
 from pointveil.cells.grid import Grid
 from pointveil.cells.street_cells import RoadBins, RoadCells
 from pointveil.cells.streets import Streets
@@ -34,7 +34,7 @@ def road_cells(world: World, reach: float, far_side: float) -> RoadCells:
         The side of a cell far from roads, in metres; larger where there would be too many.
     """
     network = Network.of(world)
-    far = _far_grid(world.bounds, far_side)
+    far = _far_grid(world, far_side)
     open_far = _open_cells(far, network.streets, world, reach)
     return RoadCells(network.streets, _kinds(network), reach, far, open_far, _dry_edges(network, world))
 
@@ -61,10 +61,10 @@ def _kinds(network: Network) -> Ints:
     return np.asarray(number[network.edges.road_class])
 
 
-def _far_grid(bounds: Bounds, side: float) -> Grid:
-    west, south, east, north = bounds
-    side = max(side, math.sqrt((east - west) * (north - south) / MOST_FAR_CELLS))
-    return Grid(bounds, max(1, math.ceil((east - west) / side)), max(1, math.ceil((north - south) / side)))
+def _far_grid(world: World, side: float) -> Grid:
+    side = max(side, math.sqrt(math.prod(world.size) / MOST_FAR_CELLS))
+    columns, rows = (max(1, math.ceil(metres / side)) for metres in world.size)
+    return Grid(world.bounds, columns, rows)
 
 
 def _open_cells(far: Grid, streets: Streets, world: World, reach: float) -> Bools:

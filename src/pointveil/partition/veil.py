@@ -124,7 +124,9 @@ class Veil:
         totals = vault.count(precision, shares["total"])
         total = max(1, int(totals.values.sum()))
         few = total * float(epsilon) < FEW
-        side = math.sqrt((FEW_POINTS * box_area(world) if few else self.block_points * peopled_area(world)) / total)
+        side = math.sqrt(
+            (FEW_POINTS * math.prod(world.size) if few else self.block_points * peopled_area(world)) / total
+        )
         lattice = self.lattice(world, side / math.sqrt(epsilon))
         raster = raster_of(world, lattice.side, 1 << lattice.top, rounded_to=shared_rounding(totals))
         blocks = squares_of(raster, lattice.block)
@@ -154,9 +156,8 @@ class Veil:
 
     def lattice(self, world: World, side: float) -> Lattice:
         """Return the sizes for blocks of about this side: powers of the square root of two, to be reused."""
-        west, south, east, north = world.bounds
-        widest = max(east - west, north - south)
-        finest = max(FINEST_CELL, math.sqrt((east - west) * (north - south) / MOST_CELLS))
+        widest = max(world.size)
+        finest = max(FINEST_CELL, math.sqrt(math.prod(world.size) / MOST_CELLS))
         side = min(max(side, 2**BLOCK_LEVELS * finest), widest)
         side = 2.0 ** (round(2 * math.log2(side)) / 2)
         block = max(BLOCK_LEVELS, math.ceil(math.log2(side / COARSEST_CELL)))
@@ -226,12 +227,6 @@ def shared_rounding(totals: NoisyCounts) -> int | None:
 def squares_of(raster: Raster, level: int) -> Leaves:
     """Return squares of one size."""
     return leaves_from_levels(raster, np.full(raster.shape, level, dtype=np.int8))
-
-
-def box_area(world: World) -> float:
-    """Return the area of the box around the world, in square metres."""
-    west, south, east, north = world.bounds
-    return (east - west) * (north - south)
 
 
 def cell_weights(raster: Raster, factor: Floats) -> Floats:
