@@ -35,7 +35,7 @@ import sys, types
 from fractions import Fraction
 from pathlib import Path
 source = Path(sys.argv[1])
-for name, folder in (("pointveil", source), ("pointveil.vault", source / "vault")):
+for name, folder in (("pointveil", source), ("pointveil.ledger", source / "ledger")):
     sys.modules[name] = types.ModuleType(name)
     sys.modules[name].__path__ = [str(folder)]
 from pointveil.errors import BudgetError
@@ -790,7 +790,7 @@ def test_a_full_disk_leaves_no_charge(ledger: Ledger, monkeypatch: pytest.Monkey
         book.execute("PRAGMA max_page_count = 1")  # SQLite takes the present size: not a page more
         return book
 
-    monkeypatch.setattr("pointveil.vault.ledger.connect", connect_to_a_full_disk)
+    monkeypatch.setattr("pointveil.ledger.book.connect", connect_to_a_full_disk)
     with pytest.raises(InputError, match="The disk is full"):
         ledger.finish(charge.entry, survey=bytes(10**6), seed=1, output={})
     monkeypatch.undo()

@@ -10,7 +10,7 @@ import pytest
 from pointveil.lab.experiments.page import DIRECTIVE, DIRECTIVES, fill
 from pointveil.lab.experiments.tables import SCHEMA, Results
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def results() -> Results:

@@ -11,7 +11,7 @@ from pointveil.lab.experiments import Plan
 from pointveil.lab.experiments.plan import parse_measure
 from pointveil.methods import METHODS
 
-FOLDER = Path(__file__).parents[2] / "experiments"
+FOLDER = Path(__file__).parents[3] / "experiments"
 PLANS = sorted(FOLDER.glob("*.toml"))
 GOOD = {"name": "a", "title": "A", "cities": ["porto"], "methods": ["ugrid-uni"], "measures": ["nce_100"]}
 

@@ -24,7 +24,7 @@ from pointveil.lab.experiments.tables import (
 )
 from pointveil.methods import METHODS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def made_up(**changes: Any) -> dict[str, Any]:
