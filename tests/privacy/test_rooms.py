@@ -67,7 +67,8 @@ class Guard:
         steps, good = cleaner.clean(self.lonlat)
         assert good.all()
         assert len(good) == RECORDS
-        forms = (self.lonlat, self.world.projection.to_metres(self.lonlat), cleaner.to_metres(steps), steps)
+        moved = cleaner._transformed(self.lonlat)
+        forms = (self.lonlat, moved, self.world.projection.to_metres(moved), cleaner.to_metres(steps), steps)
         self._pairs = {(float(x), float(y)) for form in forms for x, y in form}
         self._values = [np.sort(form[:, axis].astype(np.float64)) for form in forms for axis in (0, 1)]
 
@@ -194,6 +195,17 @@ def test_no_method_takes_a_record_out_of_the_rooms(
 def test_nor_does_a_release(name: str, world: World) -> None:
     # The noise is not known here, and the noisy total may happen to be the true one.
     assert watch(world, lambda table: Vault.open(table, world, epsilon=1), name, by_number=False) == set()
+
+
+def test_records_in_another_crs_stay_in_the_rooms_too(plain_world: World) -> None:
+    lonlat = records_in(plain_world)
+    metric = World.make((571_600, 5_539_100, 573_150, 5_540_500), crs="EPSG:32632")
+    guard = Guard(lonlat, metric)
+
+    with guard.watching():
+        survey(Vault.rehearse(table_of(lonlat), metric, epsilon=1, seed=5), "ugrid-uni")
+
+    assert guard.caught == set()
 
 
 def code_of(room: str, source: str) -> Any:
