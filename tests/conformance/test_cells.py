@@ -90,7 +90,7 @@ TABLE: dict[str, Callable[[World], Any]] = {
     "Precision": lambda world: Precision(world.projection.plane),
     "RoadCells": lambda world: road_cells(world, 25.0, 200.0),
     "RoadBins": bins,
-    "KindOffsets": lambda world: KindOffsets.of_classes(road_cells(world, 25.0, 200.0)),
+    "KindOffsets": lambda world: KindOffsets(road_cells(world, 25.0, 200.0)),
     "EdgeOffsets": lambda world: EdgeOffsets(road_cells(world, 25.0, 200.0), np.arange(len(Network.of(world)))),
     "RegionSites": sites,
 }

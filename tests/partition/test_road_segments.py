@@ -101,7 +101,7 @@ def test_parts_of_edges_and_of_far_cells_hold_each_point_once(town: World) -> No
 
 
 def test_offsets_are_counted_by_class_and_far_points_by_themselves(town: World) -> None:
-    bins = KindOffsets.of_classes(road_cells(town, 25.0, 200.0))
+    bins = KindOffsets(road_cells(town, 25.0, 200.0))
     xy = np.array([[50.0, 100.0], [50.0, 100.05], [50.0, 104.5], [50.0, 124.9], [50.0, 128.0], [50.0, 900.0]])
 
     found = bins.locate(xy)
@@ -123,11 +123,11 @@ def test_rare_classes_of_road_are_one_kind() -> None:
     roads = Layer(np.array(lines), pa.table({"highway": list(lengths)}), METRES)
     world = World.make((0, 0, 1000, 1000), crs=METRES, roads=roads)
 
-    offsets = KindOffsets.of_classes(road_cells(world, 25.0, 200.0))
+    offsets = KindOffsets(road_cells(world, 25.0, 200.0))
 
     names = np.array(Network.of(world).edges.classes)[Network.of(world).edges.road_class]
     assert offsets.kinds == 3
-    assert dict(zip(names, offsets.kind.tolist(), strict=True)) == {
+    assert dict(zip(names, offsets.cells.kind.tolist(), strict=True)) == {
         "primary": 0,
         "residential": 1,
         "service": 2,

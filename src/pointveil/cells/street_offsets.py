@@ -19,25 +19,10 @@ class KindOffsets:
     Parameters
     ----------
     cells
-        Says which records are within reach.
-    kind
-        The number of each edge's kind.
-    borders
-        Where the bins of the offset begin, and where the last one ends, in metres; the same for all kinds.
-    beyond
-        Where the bins of records in far cells begin, in metres; the last one has no end.
+        Says which records are within reach, and the kind of each edge.
     """
 
     cells: RoadCells
-    kind: Ints
-    borders: Floats
-    beyond: Floats
-
-    @classmethod
-    def of_classes(cls, cells: RoadCells) -> "KindOffsets":
-        """Take the common classes of road as kinds, and all others together as one: each kind adds noise."""
-        beyond = np.concatenate([[cells.reach], WIDER[cells.reach < WIDER]])
-        return cls(cells, cells.kind, offset_borders(cells.reach), beyond)
 
     def __len__(self) -> int:
         return self.kinds * self.bins + len(self.beyond)
@@ -45,7 +30,17 @@ class KindOffsets:
     @property
     def kinds(self) -> int:
         """How many kinds there are."""
-        return int(self.kind.max()) + 1
+        return int(self.cells.kind.max()) + 1
+
+    @cached_property
+    def borders(self) -> Floats:
+        """Where the bins of the offset begin, and where the last one ends, in metres; the same for all kinds."""
+        return offset_borders(self.cells.reach)
+
+    @cached_property
+    def beyond(self) -> Floats:
+        """Where the bins of records in far cells begin, in metres; the last one has no end."""
+        return np.concatenate([[self.cells.reach], WIDER[self.cells.reach < WIDER]])
 
     @property
     def bins(self) -> int:
@@ -57,7 +52,7 @@ class KindOffsets:
         cell, near = self.cells.find(xy)
         along_road = (cell >= 0) & (cell < len(self.cells.streets))
         offset = np.clip(np.searchsorted(self.borders, near.offset, side="right") - 1, 0, self.bins - 1)
-        beside = self.kind[np.where(along_road, cell, 0)] * self.bins + offset
+        beside = self.cells.kind[np.where(along_road, cell, 0)] * self.bins + offset
         far = self.kinds * self.bins + np.maximum(np.searchsorted(self.beyond, near.offset, side="right") - 1, 0)
         return np.where(cell == NOWHERE, NOWHERE, np.where(along_road, beside, far))
 

@@ -107,10 +107,10 @@ def kind_laws(beside: NoisyCounts, offsets: KindOffsets, people: Floats, far_peo
     """
     along, beyond = np.split(beside.values.astype(np.float64), [offsets.kinds * offsets.bins])
     noisy = along.reshape(offsets.kinds, offsets.bins)
-    totals = np.bincount(offsets.kind, people, offsets.kinds).astype(np.float64)
+    totals = np.bincount(offsets.cells.kind, people, offsets.kinds).astype(np.float64)
     shares = kind_shares(noisy, beside.variance, totals, np.diff(offsets.borders))
     far = FarLaw(offsets.beyond, beyond, beside.variance, far_people)
-    return OffsetLaws(offsets.kind, [offsets.borders] * offsets.kinds, list(shares), far)
+    return OffsetLaws(offsets.cells.kind, [offsets.borders] * offsets.kinds, list(shares), far)
 
 
 def kind_shares(noisy: Floats, variance: float, totals: Floats, widths: Floats) -> Floats:

@@ -6,18 +6,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from pointveil.cells import (
-    ON_THE_ROAD,
-    Bools,
-    EdgeOffsets,
-    Floats,
-    Ints,
-    KindOffsets,
-    NestedGrid,
-    RoadBins,
-    Streets,
-    numbered,
-)
+from pointveil.cells import ON_THE_ROAD, EdgeOffsets, KindOffsets, NestedGrid, RoadBins, Streets
+from pointveil.cells.arrays import Bools, Floats, Ints, numbered
 from pointveil.errors import InputError
 from pointveil.estimate import project_parts, reconcile, round_to_total
 from pointveil.estimate.offset_laws import OffsetLaws, edge_laws, kind_laws
@@ -188,7 +178,7 @@ def far_total(counted: RoadCounts, bins: RoadBins, is_open: Bools, along: NoisyC
 
 def ask_by_class(vault: Respondent, counted: RoadCounts, far_people: float, share: Share) -> OffsetLaws:
     """Ask how far from the road people are: by common class of road, the others together, and out of reach."""
-    offsets = KindOffsets.of_classes(counted.cells)
+    offsets = KindOffsets(counted.cells)
     people = counted.counts[: len(counted.cells.streets)]
     return kind_laws(vault.count(offsets, share), offsets, people, far_people)
 
