@@ -6,13 +6,18 @@ import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import shapely
 from numpy.typing import NDArray
+from pyarrow import csv
+from tests.places import save
 
 from pointveil.cells import Grid
 from pointveil.cells.plane import Plane
@@ -204,6 +209,31 @@ def test_records_in_another_crs_stay_in_the_rooms_too(plain_world: World) -> Non
 
     with guard.watching():
         survey(Vault.rehearse(table_of(lonlat), metric, epsilon=1, seed=5), "ugrid-uni")
+
+    assert guard.caught == set()
+
+
+def source_of(kind: str, table: pa.Table, folder: Path) -> Any:
+    """Return the records as a file or frame."""
+    path = folder / f"people{kind}"
+    if kind == "pandas":
+        return pytest.importorskip("pandas").DataFrame(table.to_pydict())
+    if kind == ".csv":
+        csv.write_csv(table, path)
+    elif kind == ".parquet":
+        pq.write_table(table, path)
+    else:
+        save(path, list(shapely.points(table["lon"], table["lat"])), attributes=table.select(["who"]))
+    return path
+
+
+@pytest.mark.parametrize("kind", [".csv", ".parquet", ".geojson", ".gpkg", ".shp", ".fgb", "pandas"])
+def test_records_of_every_format_stay_in_the_rooms(kind: str, plain_world: World, tmp_path: Path) -> None:
+    lonlat = records_in(plain_world)
+    guard, source = Guard(lonlat, plain_world), source_of(kind, table_of(lonlat), tmp_path)
+
+    with guard.watching():
+        survey(Vault.rehearse(source, plain_world, epsilon=1, seed=5, person="who"), "ugrid-uni")
 
     assert guard.caught == set()
 
