@@ -290,7 +290,8 @@ def test_keys_methods_and_the_own_ledger_agree(run: Run, people_file: Path, worl
 
 
 def everything() -> tuple[Any, Any]:
-    from pointveil.vault import Everywhere, Share
+    from pointveil.cells import Everywhere
+    from pointveil.vault import Share
 
     return Everywhere(), Share("total", pv.METHODS["veil"].shares()["total"])
 

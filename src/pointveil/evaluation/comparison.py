@@ -5,19 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from pointveil.cells import Streets
 from pointveil.evaluation.facilities import Customers
+from pointveil.network import streets_of
 from pointveil.statement import Statement
 from pointveil.world import World
-
-if TYPE_CHECKING:
-    from pointveil.network.candidates import CandidateGrid
 
 XY: TypeAlias = NDArray[np.float64]
 """Points in metres of the world, one row each: x, then y."""
@@ -170,15 +169,11 @@ class Comparison:
         return number.astype(np.int64), len(names)
 
     @cached_property
-    def _road_search(self) -> CandidateGrid | None:
-        import pointveil.cells  # noqa: F401 - it and network import each other, and this order works
-        from pointveil.network.candidates import CandidateGrid
-        from pointveil.network.segments import Segments
-
+    def _road_search(self) -> Streets | None:
         if not self.has_roads or self.world.roads is None:
             return None
         lines = shapely.get_parts(np.atleast_1d(self.world.roads.lines_m))
-        return CandidateGrid.over(Segments.of(lines), self.world.bounds)
+        return streets_of(lines, self.world.bounds)
 
     @cached_property
     def _real(self) -> _Side:
@@ -225,7 +220,7 @@ class _Side:
     @cached_property
     def road_distances(self) -> Floats:
         search = self.comparison._road_search  # noqa: SLF001
-        return np.full(len(self.xy), np.nan) if search is None else search.nearest(self.xy)[1]
+        return np.full(len(self.xy), np.nan) if search is None else search.distances(self.xy)
 
     def counts_within(self, centres: XY, radius: float) -> Counts:
         if not len(self.xy):

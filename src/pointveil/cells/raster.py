@@ -5,14 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-ShortInts = NDArray[np.int32]
-Floats = NDArray[np.float64]
+from pointveil.cells.arrays import Floats, Ints, ShortInts
 
-DISTANCES = np.array(
-    [0, 1.5, 3, 4.5, 6, 8, 10, 12.5, 15, 18, 22, 27, 33, 40, 50, 65, 80, 100, 140, 200, 300, 500, 1000, 2000, 5000]
-)
-"""Where the bins of distance to a road begin, in metres; the last is open. Those beyond 100 m may be left out."""
 MASKED = 255
 """The bin of a pixel that is not land."""
 
@@ -86,42 +80,3 @@ class Raster:
         with np.errstate(invalid="ignore"):
             place = np.nan_to_num(np.clip(np.floor(metres * scale), 0, self.per_side - 1))
         return np.asarray(place, dtype=np.int64)
-
-    def pick(self, entry: Ints, rng: np.random.Generator) -> Floats:
-        """Return an even random place in each entry: one of its sites, or anywhere in one of its pixels."""
-        number = np.floor(rng.random(len(entry)) * self.entry_area[entry]).astype(np.int64)
-        if self.sites is not None and self.first_site is not None:
-            return np.asarray(self.sites[self.first_site[entry] + number])
-        cell = self.entry_cell[entry]
-        patch = self.patch[cell]
-        pixel = rng.integers(0, self.per_side**2, len(entry))
-        fine = np.flatnonzero(patch >= 0)
-        for part in np.array_split(fine, len(fine) * self.per_side**2 // 8_000_000 + 1):
-            fits = self.pixels[patch[part]] == self.entry_bin[entry[part], None]
-            pixel[part] = np.argmax(np.cumsum(fits, axis=1, dtype=np.int32) > number[part, None], axis=1)
-        step = self.side / self.per_side
-        place = rng.random((len(entry), 2))
-        place += np.column_stack([pixel // self.per_side, pixel % self.per_side])
-        place *= step
-        place += np.column_stack([self.column[cell], self.row[cell]]) * self.side
-        return place
-
-
-@dataclass(frozen=True, eq=False)
-class Distances:
-    """Cells by distance to the nearest road, told by the pixel that holds a point.
-
-    Parameters
-    ----------
-    raster
-        Whose pixels they are.
-    """
-
-    raster: Raster
-
-    def __len__(self) -> int:
-        return self.raster.bins
-
-    def locate(self, xy: Floats) -> Ints:
-        """Return the one bin of each point, or -1."""
-        return self.raster.bin_of(xy)
