@@ -24,12 +24,18 @@ THEOREMS = {"count": "noise.md, theorem on counts", "scatter": "kernel.md, theor
 LIMITS_OF_NOISE: dict[str, tuple[str, ...]] = {
     "exact": (),
     "opendp": (
-        "More than OpenDP says of its own noise: its discrete Laplace mechanism has a published proof, stands among its "
-        + "contributions ('contrib') and is not defended against side channels. Pointveil has not proved it anew.",
-        "The last binary digit of epsilon: OpenDP takes the scale of its noise as a float, which is rounded up, and "
-        + "works out its epsilon in floating point, also rounded up. It may state a little more than is stated here.",
-        "Noise beyond 2^63: OpenDP cuts it off before it is added. A delta of 0 does not cover this; it happens to a "
-        + "count with a chance below exp(-2^62 epsilon / k), where k is the number of points of a unit.",
+        (
+            "More than OpenDP says of its own noise: its discrete Laplace mechanism has a published proof, needs the "
+            "feature 'contrib', and is not defended against side channels. Pointveil has not proved it anew."
+        ),
+        (
+            "The last binary digit of epsilon: OpenDP takes the scale of its noise as a float, rounded up, and works "
+            "out its epsilon in floating point, also rounded up. It may state a little more than is stated here."
+        ),
+        (
+            "Noise beyond 2^63: OpenDP cuts it off before it is added. A delta of 0 does not cover this; it happens to "
+            "a count with a chance below exp(-2^62 epsilon / k), where k is the number of points of a unit."
+        ),
     ),
 }
 ALONE = "each record is placed by itself, on a lattice; "
