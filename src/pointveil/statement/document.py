@@ -3,12 +3,13 @@
 import hashlib
 import json
 import math
+import re
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FiniteFloat, PositiveFloat
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from pointveil.files.exact import stated_number
 from pointveil.statement.signing import SigningKey, canonical, check_signed, signed_text
@@ -23,6 +24,16 @@ NOT_PROMISED = (
     "Malice in the same process, or an operator who publishes something else about the same people.",
     "Facts about places: a release may show that a street is busy, and so where people like someone tend to be.",
     "Correlated records: what one person's points say about another's (a family, a convoy) is not hidden.",
+)
+PROMISES = (
+    (
+        "Whether {unit} is in the data changes the probability of any release, and of anything concluded from it, "
+        "by a factor of at most {factor} (epsilon = {epsilon:g})."
+    ),
+    (  # not said well, but so it stands in statements of the first schema
+        "Whether {unit} is in the data or not changes the odds of anything that can be concluded "
+        "from this release by a factor of at most {factor} (epsilon = {epsilon:g})."
+    ),
 )
 NOT_CHARGED = (
     "A sum below a cap: nothing was charged to a ledger for this release, so nobody keeps account of what other "
@@ -55,20 +66,38 @@ def _day(text: str) -> str:
     return text
 
 
+def _fields(**patterns: str) -> AfterValidator:
+    """Return a check that a dictionary has just these fields, each of this form."""
+
+    def check(facts: dict[str, str]) -> dict[str, str]:
+        if set(facts) != set(patterns) or not all(re.fullmatch(patterns[name], facts[name]) for name in facts):
+            raise ValueError("its fields are not as they should be")
+        return facts
+
+    return AfterValidator(check)
+
+
+Software = Annotated[dict[str, str], _fields(name="pointveil", version=r"[0-9]{1,9}\.[0-9A-Za-z.+-]{1,60}")]
+Randomness = Annotated[dict[str, str], _fields(source=".+", seeded="yes|no")]
+Edition = Annotated[
+    dict[str, str], _fields(method=r"\w+ [0-9]{1,9}, \w+ [0-9]{1,9}", drawing="[1-9][0-9]{0,8}", land="[1-9][0-9]{0,8}")
+]
 Text = Annotated[str, Field(min_length=1, max_length=5000), AfterValidator(_plain)]
 Name = Annotated[str, Field(max_length=60_000)]  # of a column: the user's own, so it may hold any sign
 FileName = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_file_name)]
 Crs = Annotated[str, Field(max_length=60_000, pattern=r"^([A-Za-z0-9_]+:[A-Za-z0-9_.-]+|[A-Za-z0-9_]+\[(?s:.*)\])$")]
 Amount = Annotated[str, AfterValidator(_amount)]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Place = Annotated[float, Field(ge=-1e12, le=1e12)]
 Number = Annotated[int, Field(ge=0, lt=2**63)]
 Positive = Annotated[int, Field(ge=1, lt=2**63)]
+STRICT = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True)
 
 
 class Part(BaseModel):
     """A part of the statement: no unknown fields, no change after it is made."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = STRICT
 
 
 class Guarantee(Part):
@@ -87,8 +116,8 @@ class Domain(Part):
     """The public knowledge that was used."""
 
     crs: Crs
-    bounds: tuple[FiniteFloat, FiniteFloat, FiniteFloat, FiniteFloat]
-    lattice: PositiveFloat
+    bounds: tuple[Place, Place, Place, Place]
+    lattice: Annotated[float, Field(gt=0, le=1e6)]
     world_sha256: Sha256
     roads: bool
     origin: Literal["given by the user, not taken from the data"] = "given by the user, not taken from the data"
@@ -187,25 +216,23 @@ class Statement(Part):
     schema_name: Literal["pointveil-statement-1", "pointveil-statement-2"] = Field(default=SCHEMA, alias="schema")
     release: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
     made: Annotated[str, AfterValidator(_day)]
-    software: dict[Text, Text]
+    software: Software
     rehearsal: Text | None
     guarantee: Guarantee
     domain: Domain
     method: MethodUsed | None
-    edition: dict[Text, Text] | None = None
+    edition: Edition | None = None
     survey: Recorded | None = None
     questions: tuple[Question, ...]
     post_processing: tuple[Text, ...]
     unprotected: tuple[Text, ...] = ()
-    randomness: dict[Text, Text]
+    randomness: Randomness
     numerics: Text
     ledger: LedgerEntry | None
     not_promised: tuple[Text, ...]
     in_plain_words: Text
     output: Output | None = None
     signature: Signature | None = None
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True)
 
     def to_json(self) -> str:
         """Return the canonical text, with its own digest as the last field."""
@@ -246,8 +273,7 @@ class Statement(Part):
     @property
     def promise(self) -> str:
         """What epsilon means for one unit, in today's words; of a rehearsal, what it says of itself."""
-        epsilon = float(Fraction(self.guarantee.epsilon))
-        return self.in_plain_words if self.rehearsal else plain_words(epsilon, self.guarantee.unit)
+        return self.in_plain_words if self.rehearsal else plain_words(self.guarantee.epsilon, self.guarantee.unit)
 
     def __repr__(self) -> str:
         used = "no method yet" if self.method is None else self.method.name
@@ -332,11 +358,8 @@ def raised(chance: float, epsilon: float) -> float:
     return odds / (1 + odds)
 
 
-def plain_words(epsilon: float, unit: str) -> str:
+def plain_words(epsilon: Fraction | str, unit: str, words: str = PROMISES[0]) -> str:
     """Return what epsilon means for one unit, in a sentence."""
-    most = math.exp(epsilon)
+    most = math.exp(Fraction(epsilon))
     factor = f"{most:.3g}" if most < 1000 else f"{most:.1e}"
-    return (
-        f"Whether {unit} is in the data changes the probability of any release, and of anything concluded from it, "
-        f"by a factor of at most {factor} (epsilon = {epsilon:g})."
-    )
+    return words.format(unit=unit, factor=factor, epsilon=float(Fraction(epsilon)))

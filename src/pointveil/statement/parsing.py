@@ -11,8 +11,9 @@ from pydantic import ValidationError
 
 from pointveil.errors import MissingExtraError, VerificationError
 from pointveil.files.exact import MOST_EPSILON
-from pointveil.statement.document import FIRST_SCHEMA, ONE_POINT, Statement, digest_of
+from pointveil.statement.document import FIRST_SCHEMA, ONE_POINT, PROMISES, Statement, digest_of, plain_words
 from pointveil.statement.signing import check_signed
+from pointveil.statement.wording import known_words
 
 MOST_BYTES = 2**18
 """Of a statement, or of another text in JSON that comes with one: some fifty times what they usually have."""
@@ -181,9 +182,20 @@ def _domain_fits(statement: Statement) -> bool:
 
 def _noise_fits(statement: Statement) -> bool:
     """Whether all that says if this is a rehearsal says the same."""
-    rehearsed = statement.rehearsal is not None
-    seeded = {"yes": True, "no": False}.get(statement.randomness.get("seeded", ""))
-    return (statement.guarantee.definition == "none: a rehearsal") is rehearsed is seeded
+    definition, seeded = statement.guarantee.definition, statement.randomness["seeded"]
+    return len({statement.rehearsal is not None, definition == "none: a rehearsal", seeded == "yes"}) == 1
+
+
+def _method_fits(statement: Statement) -> bool:
+    """Whether the method is the one of the survey that the points were drawn from."""
+    method, survey = statement.method, statement.survey
+    return method is None or survey is None or digest_of({"method": method.model_dump()}) == survey.method_sha256
+
+
+def _promise_fits(statement: Statement) -> bool:
+    guarantee = statement.guarantee
+    known = (plain_words(guarantee.epsilon, guarantee.unit, words) for words in PROMISES)
+    return statement.rehearsal is not None or statement.in_plain_words in known
 
 
 FACTS: tuple[tuple[Callable[[Statement], bool], str], ...] = (
@@ -198,11 +210,13 @@ FACTS: tuple[tuple[Callable[[Statement], bool], str], ...] = (
     (_split_fits, "Its questions do not fit the split of its method."),
     (_ledger_fits, "Less was charged to the ledger than the release cost."),
     (_schema_fits, "Its fields do not fit its schema."),
+    (_method_fits, "Its method is not that of the survey it names."),
     (_output_fits, "What it says about the output does not fit together."),
     (_domain_fits, "The bounds of its world hold nothing."),
     (_noise_fits, "It says both that it is a rehearsal and that it is not."),
+    (known_words, "What it says of its noise and proofs is nothing that Pointveil says."),
+    (_promise_fits, "Its promise in plain words is not what its epsilon means."),
     (lambda it: not it.unprotected, "It says that something was published without noise."),
-    (lambda it: {"name", "version"} == set(it.software), "It does not say what software made it."),
-    (lambda it: {"source", "seeded"} == set(it.randomness), "It does not say where its noise came from."),
+    (lambda it: bool(it.not_promised), "It names no limits."),
 )
 """What must hold of any release, and what to say if it does not."""

@@ -50,10 +50,24 @@ SOURCES = {
 }
 SAMPLERS = {
     ("count", "exact"): "exact discrete Laplace, inverted with lazy bits",
-    ("count", "opendp"): "OpenDP discrete Laplace (make_laplace on 64-bit integers)",
+    ("count", "opendp"): "OpenDP discrete Laplace",
     ("scatter", "exact"): "exact box kernel on integer weights",
     ("scatter", "opendp"): "exact box kernel on integer weights",
 }
+
+
+SEEDED = "a seeded generator"
+FORMER: frozenset[str] = frozenset()
+"""Words that stood in one of these tables; statements with them must still verify."""
+
+
+def known_words(statement: Statement) -> bool:
+    """Whether a statement says of its noise and proofs only what some version of Pointveil says."""
+    said = [(statement.numerics, [*NUMERICS.values()]), (statement.randomness["source"], [*SOURCES.values(), SEEDED])]
+    for question in statement.questions:
+        samplers = [sampler for (kind, _), sampler in SAMPLERS.items() if kind == question.question]
+        said += [(question.theorem, [THEOREMS[question.question]]), (question.sampler, samplers)]
+    return all(words in known or words in FORMER for words, known in said)
 
 
 class Spend(Protocol):
@@ -127,12 +141,12 @@ def describe(
 def _promise(account: Account, protection: Protection, *, rehearsal: bool) -> str:
     if rehearsal:
         return "This is a rehearsal with repeatable noise. It is not private and must not be shared."
-    return plain_words(float(account.spent), protection.unit)
+    return plain_words(account.spent, protection.unit)
 
 
 def _randomness(noise: str, *, rehearsal: bool) -> dict[str, str]:
     if rehearsal:
-        return {"source": "a seeded generator", "seeded": "yes"}
+        return {"source": SEEDED, "seeded": "yes"}
     return {"source": SOURCES[noise], "seeded": "no"}
 
 
