@@ -117,11 +117,18 @@ def release(
 
 
 def release_survey(
-    source: Any, world: World | str | PathLike[str], *, epsilon: object, output: str | PathLike[str], **options: Any
+    source: Any,
+    world: World | str | PathLike[str],
+    *,
+    epsilon: object,
+    output: str | PathLike[str],
+    key: SigningKey | str | PathLike[str] | Own | None = OWN,
+    **options: Any,
 ) -> Survey:
     """Make a survey of private points, charged to the ledger: points can be drawn from it later, at no cost.
 
-    The options are those of `release`, but for the last four, which are about drawing; `output` is the survey's file.
+    The options are those of `release`, but for `count` and `seed`, which are about drawing; `output` is the survey's
+    file.
 
     Examples
     --------
@@ -129,11 +136,12 @@ def release_survey(
     >>> len(pv.draw(made, count=500, seed=7))
     500
     """
+    signing = find_key(key)
     order = prepare(source, world, epsilon=epsilon, output=output, **options)
     _warn(order.warnings)
     surveyed = order.answer()
     log.info("Writing")
-    surveyed.write(order.output)
+    surveyed.write(order.output, key=signing)
     order.finish(surveyed)
     _warn(_doubts(surveyed, None))
     return surveyed

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,19 @@ from pointveil.errors import InputError, VerificationError
 from pointveil.files.exact import stated_number
 from pointveil.files.whole import write_whole
 from pointveil.formats import Layout
+from pointveil.ledger import OWN, Own
 from pointveil.methods import Method, edition_of
 from pointveil.partition import Divided
-from pointveil.statement import MOST_BYTES, Recorded, Statement, digest_of, parse_object, parse_signed
+from pointveil.statement import (
+    MOST_BYTES,
+    Recorded,
+    SigningKey,
+    Statement,
+    digest_of,
+    find_key,
+    parse_object,
+    parse_signed,
+)
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites
 from pointveil.version import __version__
 from pointveil.world import World
@@ -94,9 +105,9 @@ class Survey:
         counted = self.method.partitioner.divide(replay, self.world, budget)
         return counted, self.method.placement.ask(replay, self.world, counted, budget)
 
-    def write(self, path: str | Path) -> None:
-        """Save everything in one file."""
-        content = self.to_bytes()
+    def write(self, path: str | Path, *, key: SigningKey | str | PathLike[str] | Own | None = OWN) -> None:
+        """Save everything in one file, signed as by `SyntheticPoints.write`."""
+        content = dataclasses.replace(self, statement=self.statement.signed(find_key(key))).to_bytes()
         write_whole(Path(path), lambda new: new.write_bytes(content))
 
     @classmethod

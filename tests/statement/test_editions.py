@@ -89,7 +89,8 @@ def test_surveys_and_requests_of_another_edition_are_refused(
     raise_edition: Callable[[pytest.MonkeyPatch], None], world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     people = pa.table({"lon": [10.004] * 500, "lat": [50.003] * 500})
-    survey, options = tmp_path / "city.survey", {"epsilon": 1, "method": "ugrid-uni"}
+    survey = tmp_path / "city.survey"
+    options: dict[str, Any] = {"epsilon": 1, "method": "ugrid-uni"}
     charged: dict[str, Any] = {"output": tmp_path / "a.csv", "request": "monday", **options}
     pv.release_survey(people, world, output=survey, **options)
     pv.release(people, world, **charged)

@@ -23,6 +23,7 @@ def survey(
     ledger: common.LedgerFile = None,
     dataset: common.Dataset = None,
     noise: common.Noise = None,
+    key: common.KeyFile = None,
     quiet: common.Quiet = False,
     json: common.Json = False,
 ) -> None:
@@ -34,7 +35,7 @@ def survey(
 
     options = given(
         method=method, split=parse_split(split), columns=parse_columns(columns), crs=crs, person=person,
-        max_points=max_points, noise=noise, ledger=ledger, dataset=dataset,
+        max_points=max_points, noise=noise, ledger=ledger, dataset=dataset, key=key,
     )  # fmt: skip
     with stage("Asking the vault", quiet=quiet):
         made = release_survey(points, world, epsilon=epsilon, output=output, **options)

@@ -12,7 +12,7 @@ DOUBTS = ("is not signed", "NOT checked", "not every byte", "compare this with",
 
 
 def verify(
-    release: Annotated[Path, typer.Argument(help="The synthetic file; its statement lies beside it.")],
+    release: Annotated[Path, typer.Argument(help="The synthetic file, its statement beside it; or a survey.")],
     public_key: Annotated[
         str | None,
         typer.Option("--public-key", help="Public key that must have signed the statement: the key itself, or a file."),
@@ -29,10 +29,12 @@ def verify(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Check a release: the statement's digest and signature, the sum of epsilons, and the hash of every file.
+    """Check a release: the statement's signature and digest, its facts, and the hash of every file.
 
-    Ends with 0 if all is as stated, and with 4 if even one byte is not.
+    Ends with 0 if all is as stated, and with 4 if even one byte is not. Of a survey, the answers, the method, the
+    form and the world are checked.
     """
+    from pointveil.errors import shown
     from pointveil.statement import explain as in_plain_words
     from pointveil.statement import registry_entry
     from pointveil.verification import verify as check
@@ -42,7 +44,7 @@ def verify(
         print_json(registry_entry(verified.statement))
         return
     if explain:
-        print(in_plain_words(verified.statement))
+        print(shown(in_plain_words(verified.statement)))
         return
     if json:
         print_json({"verified": True, "checks": verified.checks, "epsilon": verified.statement.guarantee.epsilon})
