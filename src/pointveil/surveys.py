@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pointveil.errors import InputError
 from pointveil.files.whole import write_whole
 from pointveil.formats import Layout
-from pointveil.methods import Method
+from pointveil.methods import Method, edition_of
 from pointveil.partition import Divided
 from pointveil.statement import Statement, parse_statement
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites
@@ -128,12 +128,11 @@ class Survey:
             if description["version"] != VERSION:
                 raise ValueError(f"it is of version {description['version']}, not {VERSION}")
             statement = parse_statement(archive.read("statement.json").decode())
-            method = Method.restore(**description["method"])  # first, so that a missing plug-in is named
-            refuse_other_edition(statement, edition(method.edition))
+            refuse_other_edition(statement, edition(edition_of(description["method"]["parameters"])))
             answers = tuple(_restore(archive, number, answer) for number, answer in enumerate(description["answers"]))
             return cls(
                 world=_world_from(archive.read("world.gpkg")),
-                method=method,
+                method=Method.restore(**description["method"]),
                 answers=answers,
                 statement=statement,
                 layout=Layout.from_dict(description["layout"]),
