@@ -127,8 +127,14 @@ def release_survey(
 ) -> Survey:
     """Make a survey of private points, charged to the ledger: points can be drawn from it later, at no cost.
 
-    The options are those of `release`, but for `count` and `seed`, which are about drawing; `output` is the survey's
-    file.
+    Parameters
+    ----------
+    source, world, epsilon
+        As for `release`: the private points, the public world, and the privacy budget.
+    output, key
+        The survey's file, and the private key that signs its statement, as for `release`.
+    options
+        Those of `release`, but for `count` and `seed`, which are about drawing.
 
     Examples
     --------

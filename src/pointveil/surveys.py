@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.errors import InputError, VerificationError
+from pointveil.errors import InputError, PointveilError, VerificationError
 from pointveil.files.exact import stated_number
 from pointveil.files.whole import write_whole
 from pointveil.formats import Layout
@@ -48,6 +48,7 @@ DRAWING = "1"
 """The edition of drawing: raised when the same answers and seed would give other points, or in another order."""
 LAND = "1"
 """The edition of the land rule: raised when another place would be land."""
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, AttributeError, RuntimeError)
 HEADER = 128
 """Bytes before the values of an array, in numpy's format."""
 Answer = NoisyCounts | NoisyPoints
@@ -124,7 +125,7 @@ class Survey:
             raise InputError(f"{path.name} cannot be read: {fault}") from None
         except VerificationError as fault:
             raise VerificationError(f"{path.name} does not hold. {fault}") from None
-        except (zipfile.BadZipFile, KeyError, ValueError, TypeError) as fault:
+        except DAMAGED as fault:
             raise InputError(f"{path.name} is not a survey that this version can read: {fault}") from None
 
     def to_bytes(self) -> bytes:
@@ -156,14 +157,11 @@ class Survey:
     @classmethod
     def from_bytes(cls, content: bytes) -> Survey:
         """Return the survey in a file's content, if it is the one of its statement."""
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            statement, _ = parse_signed(_text(archive, "statement.json"), None)
-            description = _description(archive)
-            refuse_other_edition(statement, edition(edition_of(description["method"]["parameters"])))
-            method = Method.restore(**description["method"])  # before the rest, so that a missing plug-in is named
-            answers, world = _answers(archive, description), _world(archive)
-            _check_bound(statement, description, answers, world)
-            return cls(world, method, answers, statement, Layout.from_dict(description["layout"]))
+        statement, description, answers, world = _unpacked(content, None)[:4]
+        refuse_other_edition(statement, edition(edition_of(description["method"]["parameters"])))
+        _check_bound(statement, description, answers, world)
+        method = Method.restore(**description["method"])
+        return cls(world, method, answers, statement, Layout.from_dict(description["layout"]))
 
 
 def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str, str]:
@@ -172,19 +170,25 @@ def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str
     The signature is checked first. Nothing is drawn, so the rules of another edition do no harm.
     """
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            statement, signed = parse_signed(_text(archive, "statement.json"), public_key)
-            description = _description(archive)
-            answers, world = _answers(archive, description), _world(archive)
-    except InputError:
+        statement, description, answers, world, signed = _unpacked(content, public_key)
+    except PointveilError:
         raise
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as fault:
-        raise VerificationError(f"It is not a survey, or it is damaged ({type(fault).__name__}).") from None
-    except (KeyError, ValueError, TypeError) as fault:
-        if isinstance(fault, VerificationError):
-            raise
+    except DAMAGED:
         raise VerificationError("It is not a survey, or it is damaged.") from None
     return statement, signed, _check_bound(statement, description, answers, world)
+
+
+def _unpacked(
+    content: bytes, public_key: str | None
+) -> tuple[Statement, dict[str, Any], tuple[Answer, ...], World, str]:
+    """Return the statement, checked, then the other parts of a survey as they stand there, and who signed."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        statement, signed = parse_signed(_text(archive, "statement.json"), public_key)
+        description = parse_object(_text(archive, "survey.json"))
+        if description["version"] != VERSION:
+            raise ValueError("it is of another version")
+        answers = tuple(_restore(archive, number, answer) for number, answer in enumerate(description["answers"]))
+        return statement, description, answers, _world(archive), signed
 
 
 def edition(method: str) -> dict[str, str]:
@@ -317,17 +321,6 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
 def _text(archive: zipfile.ZipFile, name: str) -> str:
     with archive.open(name) as file:
         return file.read(MOST_BYTES + 1).decode()
-
-
-def _description(archive: zipfile.ZipFile) -> dict[str, Any]:
-    description = parse_object(_text(archive, "survey.json"))
-    if description["version"] != VERSION:
-        raise ValueError("it is of another version")
-    return description
-
-
-def _answers(archive: zipfile.ZipFile, description: dict[str, Any]) -> tuple[Answer, ...]:
-    return tuple(_restore(archive, number, answer) for number, answer in enumerate(description["answers"]))
 
 
 def _restore(archive: zipfile.ZipFile, number: int, description: dict[str, Any]) -> Answer:
