@@ -29,7 +29,18 @@ NASTY: tuple[Any, ...] = (
     *(None, True, "", [], {}, -1, -99, 0, 10**19, 10**400, 1e308, float("nan"), float("inf"), -0.5),
     *("0", "-1", "1/0", "0/1", "2/2", "01", " 1", "1e3", HUGE, "1e400000000", "9" * 5000, "1/" + "9" * 5000),
     *("nan", "Infinity", ESCAPE, "line\nline", "\u202eabc", "\u009b2J", "\ud800", "\0", "x" * 100_000),
-    *("..", "../../etc/passwd", "/etc/passwd", "a/b", "C:\\x", "~"),
+    *(
+        "EPSG:999999",
+        "EPSG:4978",
+        'GEOGCS["a"]',
+        "PROJCRS[" * 5000 + "]" * 5000,
+        "..",
+        "../../etc/passwd",
+        "/etc/passwd",
+        "a/b",
+        "C:\\x",
+        "~",
+    ),
     *([[[]]] * 2, {"a": {"b": 1}}, ["x"] * 1000, {str(number): "1/7" for number in range(500)}),
 )
 WORDS = ("post_processing", "not_promised")
@@ -40,6 +51,7 @@ HONEST: dict[tuple[Any, ...], Any] = {
     ("domain", "roads"): True,
     ("domain", "bounds", 0): -0.5,
     ("domain", "bounds", 1): -0.5,
+    ("output", "crs"): "EPSG:4978",
 }
 """Nasty values that are honest ones here."""
 

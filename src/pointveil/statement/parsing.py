@@ -9,7 +9,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pointveil.errors import MissingExtraError, VerificationError
+from pointveil.errors import InputError, MissingExtraError, VerificationError
+from pointveil.files.crs import known_crs, parse_crs
 from pointveil.files.exact import MOST_EPSILON
 from pointveil.statement.document import FIRST_SCHEMA, ONE_POINT, PROMISES, Statement, digest_of, plain_words
 from pointveil.statement.signing import check_signed
@@ -177,6 +178,11 @@ def _output_fits(statement: Statement) -> bool:
 
 def _domain_fits(statement: Statement) -> bool:
     west, south, east, north = statement.domain.bounds
+    try:
+        parse_crs(statement.domain.crs)
+        known_crs(statement.domain.crs if statement.output is None else statement.output.crs, "the output")
+    except InputError:
+        return False
     return west < east and south < north
 
 
@@ -212,7 +218,7 @@ FACTS: tuple[tuple[Callable[[Statement], bool], str], ...] = (
     (_schema_fits, "Its fields do not fit its schema."),
     (_method_fits, "Its method is not that of the survey it names."),
     (_output_fits, "What it says about the output does not fit together."),
-    (_domain_fits, "The bounds of its world hold nothing."),
+    (_domain_fits, "The bounds of its world hold nothing, or there is no such CRS."),
     (_noise_fits, "It says both that it is a rehearsal and that it is not."),
     (known_words, "What it says of its noise and proofs is nothing that Pointveil says."),
     (_promise_fits, "Its promise in plain words is not what its epsilon means."),
