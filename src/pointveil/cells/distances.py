@@ -8,13 +8,7 @@ from pointveil.cells.raster import Raster
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """Cells by distance to the nearest road, told by the pixel that holds a record.
-
-    Parameters
-    ----------
-    raster
-        Whose pixels they are.
-    """
+    """Cells by distance to the nearest road, told by the pixel of a raster that holds a record."""
 
     raster: Raster
 

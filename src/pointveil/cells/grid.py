@@ -19,20 +19,11 @@ class Grid:
     """Equal cells over a box, numbered row by row from the south-west.
 
     A cell holds its west and south edges and not its east and north ones: a record is in one cell or nowhere.
-
-    Parameters
-    ----------
-    bounds
-        West, south, east and north, in metres.
-    columns
-        How many cells lie side by side from west to east.
-    rows
-        How many cells lie side by side from south to north.
     """
 
-    bounds: Bounds
-    columns: int
-    rows: int
+    bounds: Bounds  # metres
+    columns: int  # cells side by side from west to east
+    rows: int  # cells side by side from south to north
 
     def __post_init__(self) -> None:
         """Refuse a grid without cells."""

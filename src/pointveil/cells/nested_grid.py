@@ -19,17 +19,10 @@ class NestedGrid:
 
     The parts of coarse cell 0 come first, row by row from its south-west; then those of cell 1; and so on. A part
     holds its west and south edges and not its east and north ones: a record is in one part or nowhere.
-
-    Parameters
-    ----------
-    coarse
-        The grid that is cut.
-    sides
-        How many parts lie along a side of each coarse cell, at least one.
     """
 
     coarse: Grid
-    sides: Ints
+    sides: Ints  # (coarse cells,), at least 1
 
     def __post_init__(self) -> None:
         """Refuse sides that do not fit the coarse grid."""

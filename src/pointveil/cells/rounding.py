@@ -13,15 +13,9 @@ COARSER = (10**5, 10**4, 10**3)
 
 @dataclass(frozen=True)
 class Precision:
-    """Cells by how coarsely coordinates are rounded; the last is for all that are not. Their sum is the total.
+    """Cells by how coarsely coordinates are rounded; the last is for all that are not. Their sum is the total."""
 
-    Parameters
-    ----------
-    plane
-        The world's, with the public lattice.
-    """
-
-    plane: Plane
+    plane: Plane  # the world's
 
     def __len__(self) -> int:
         return len(COARSER) + 1

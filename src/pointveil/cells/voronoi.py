@@ -21,16 +21,11 @@ TIED = 1 << 10  # places at a time: each may be as near to very many centres
 class Voronoi:
     """One region around each centre, within a box; a place as near to two centres belongs to the first of them.
 
-    Parameters
-    ----------
-    bounds
-        West, south, east and north, in metres; a region holds its part of the west and south edges only.
-    centres
-        One row a region, no two alike, all within the bounds.
+    A region holds its part of the box's west and south edges only.
     """
 
-    bounds: Bounds
-    centres: Floats
+    bounds: Bounds  # metres
+    centres: Floats  # (regions, 2) metres: no two alike, all within the bounds
 
     def __post_init__(self) -> None:
         """Refuse centres that would leave a region without area."""
