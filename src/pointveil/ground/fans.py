@@ -18,21 +18,11 @@ STEP = 1e-6  # how far past a side "just past it" is, of the way from the middle
 
 @dataclass(frozen=True, eq=False)
 class Fans:
-    """Sub-regions: one for each side of a region, all of them with land.
+    """Sub-regions: one for each side of a region, all of them with land."""
 
-    Parameters
-    ----------
-    region
-        The region that each sub-region is part of.
-    beyond
-        A place just past the side of each sub-region.
-    land
-        The land of the sub-regions.
-    """
-
-    region: Ints
-    beyond: Floats
-    land: Triangulation
+    region: Ints  # the region that each sub-region is part of
+    beyond: Floats  # a place just past the side of each sub-region
+    land: Triangulation  # the land of the sub-regions
 
     def __len__(self) -> int:
         return len(self.region)

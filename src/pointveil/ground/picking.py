@@ -40,40 +40,19 @@ def pick_in_entries(raster: Raster, entry: Ints, rng: np.random.Generator) -> Fl
 
 @dataclass(frozen=True, eq=False)
 class SitePlaces:
-    """The places of the sites of regions.
-
-    Parameters
-    ----------
-    sites
-        What is asked about.
-    land, world
-        The land of each region, and of the world.
-    path
-        Column and row of each step of the curve.
-    step
-        The step of the curve of each site, for each broken region.
-    """
+    """The places of the sites of regions."""
 
     sites: RegionSites
-    land: LandOf
+    land: LandOf  # of each region
     world: World
-    path: Ints
-    step: Ints
+    path: Ints  # column and row of each step of the curve
+    step: Ints  # the step of the curve of each site, for each broken region
 
     @classmethod
     def of(cls, regions: Regions, land: LandOf, world: World, side: int) -> "SitePlaces":
-        """Cut regions into sites; whether a square counts as land is told by its middle.
+        """Cut each region's box into side × side squares; whether one counts as land is told by its middle.
 
-        Parameters
-        ----------
-        regions
-            Public, or made from noisy answers alone.
-        land
-            The land of each region; a region without land has no site, any other at least one.
-        world
-            Says where land is.
-        side
-            How many squares lie along a side of a region's box: a power of two.
+        The side is a power of two. A region without land has no site, any other at least one.
         """
         row, column = np.divmod(np.arange(side**2), side)
         curve = hilbert_index(column, row, side.bit_length() - 1)

@@ -47,18 +47,8 @@ def _flat(raster: Raster) -> Ints:
 def split_levels(mass: Floats, target: float, *, slope: float, reference: float, top: int) -> NDArray[np.int8]:
     """Return the level of each cell: a square is cut in four while its mass exceeds twice the target.
 
+    A leaf at the reference level should have the target, a smaller one more: as its side to the power of -slope.
     Sums are of whole units, so that the same masses give the same leaves on every machine.
-
-    Parameters
-    ----------
-    mass
-        What is expected in each cell.
-    target
-        What a leaf at the reference level should have.
-    slope
-        How much more a smaller leaf should have: as its side to the power of minus this.
-    reference, top
-        The reference level, and the level of the largest leaves.
     """
     scaled = np.minimum(mass / target, MOST_UNITS)
     scaled *= UNITS

@@ -26,18 +26,9 @@ _RASTERS: WeakKeyDictionary[World, dict[tuple[float, int, int | None], Raster]] 
 
 
 def raster_of(world: World, side: float, multiple: int, *, rounded_to: int | None = None) -> Raster:
-    """Return the raster with cells of this side, made once and kept as long as the world is.
+    """Return the raster with cells of this side in metres, made once and kept as long as the world is.
 
-    Parameters
-    ----------
-    world
-        The public world.
-    side
-        Of a cell, in metres.
-    multiple
-        Columns and rows are filled up to a multiple of this.
-    rounded_to
-        The lattice steps that coordinates are known to be rounded to, or None.
+    Columns and rows are filled up to a multiple; coordinates may be known to be rounded to some lattice steps.
     """
     known = _RASTERS.setdefault(world, {})
     if (side, multiple, None) not in known:

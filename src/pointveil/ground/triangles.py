@@ -21,24 +21,12 @@ CROSSED = "A region crosses itself, so it cannot be cut into triangles. Repair i
 
 @dataclass(frozen=True)
 class Triangulation:
-    """Regions cut into triangles.
+    """Regions cut into triangles."""
 
-    Parameters
-    ----------
-    corners
-        The three corners of each triangle, in metres: an array of shape (triangles, 3, 2).
-    region
-        The region that each triangle is part of, in rising order.
-    areas
-        Square metres of each triangle, all above zero.
-    regions
-        How many regions there are, those without area included.
-    """
-
-    corners: Floats
-    region: Ints
-    areas: Floats
-    regions: int
+    corners: Floats  # (triangles, 3, 2) metres
+    region: Ints  # the region that each triangle is part of, in rising order
+    areas: Floats  # square metres of each triangle, all above zero
+    regions: int  # how many regions there are, those without area included
 
     @classmethod
     def of(cls, polygons: Sequence[Any] | NDArray[Any]) -> "Triangulation":
