@@ -23,46 +23,22 @@ class Cells:
 
     If the middle of a cell is `d` away from its nearest segment, then a segment that is nearest to some point of
     the cell is at most `d` plus the cell's diagonal away from the middle.
-
-    Parameters
-    ----------
-    column, row
-        Which cells, counted from the corner.
-    corner
-        The south-west corner of all.
-    size
-        Width and height of a cell.
-    distance
-        From the middle of each cell to its nearest segment.
-    counts
-        How many candidates each cell has: at least one.
-    before
-        How many the cell had that it was cut from.
-    candidates
-        ShortInts of segments, rising for each cell.
     """
 
-    column: Ints
-    row: Ints
-    corner: tuple[float, float]
-    size: tuple[float, float]
-    distance: Floats
-    counts: Ints
-    before: Ints
-    candidates: ShortInts
+    column: Ints  # counted from the corner
+    row: Ints  # counted from the corner
+    corner: tuple[float, float]  # the south-west one of all, metres
+    size: tuple[float, float]  # width and height of a cell, metres
+    distance: Floats  # from the middle of each cell to its nearest segment
+    counts: Ints  # how many candidates each cell has: at least one
+    before: Ints  # how many the cell had that it was cut from
+    candidates: ShortInts  # numbers of segments, rising for each cell
 
     @classmethod
     def of(cls, segments: Segments, grid: Grid, halvings: int) -> "Cells":
         """Return the cells of a grid that are near to segments, and those far from all that have few candidates.
 
-        Parameters
-        ----------
-        segments
-            The candidates.
-        grid
-            Its columns and rows can be halved so often.
-        halvings
-            How often the first, large cells are cut, to be those of the grid.
+        The first, large cells are halved so often that they become those of the grid.
         """
         size = math.ldexp(grid.cell_size[0], halvings), math.ldexp(grid.cell_size[1], halvings)
         columns, rows = grid.columns >> halvings, grid.rows >> halvings

@@ -24,27 +24,13 @@ NO = {"", "no", "none", "nan", "false", "f", "0"}
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Clean edges, with what was done to get them.
+    """Clean edges, with what was done to get them."""
 
-    Parameters
-    ----------
-    lines
-        One line per edge, in metres.
-    classes
-        The names of the road classes.
-    road_class
-        The number of each edge's class.
-    bridge
-        Which edges are bridges.
-    cleaning
-        How many lines were given, and how many of them were left out or merged for which reason.
-    """
-
-    lines: Lines
-    classes: tuple[str, ...]
-    road_class: Ints
-    bridge: Bools
-    cleaning: dict[str, int]
+    lines: Lines  # one per edge, in metres
+    classes: tuple[str, ...]  # names of the road classes
+    road_class: Ints  # the number of each edge's class
+    bridge: Bools  # which edges are bridges
+    cleaning: dict[str, int]  # how many lines were given, and left out or merged for which reason
 
 
 def clean_edges(world: World) -> Edges:
@@ -91,14 +77,7 @@ def _clip(lines: Lines, line: Ints, area: Any) -> tuple[Lines, Ints]:
 def _edges(lines: Lines, line: Ints, known: Bools) -> tuple[Lines, Ints]:
     """Merge pieces that lie on each other, and cut what remains where roads meet.
 
-    Parameters
-    ----------
-    lines
-        Parts of lines, in metres.
-    line
-        Which line each is a part of.
-    known
-        For each line, whether its class is known: such lines are kept rather than their twins without one.
+    `line` is the line that each piece is part of; lines of a known class are kept rather than their twins without one.
     """
     points, part = shapely.get_coordinates(lines, return_index=True)
     vertex, places = _vertices(points)

@@ -25,16 +25,9 @@ def streets_of(lines: NDArray[Any], bounds: Bounds) -> Streets:
 
 
 def places_along(segments: Segments, edge: Ints, along: Floats) -> tuple[Floats, Floats]:
-    """Return the places at these distances along edges, and the directions of the edges there.
+    """Return the places at these metres along edges, and the directions of the edges there.
 
-    Parameters
-    ----------
-    segments
-        Of all edges.
-    edge
-        The edge of each place.
-    along
-        Metres from the beginning of that edge; what lies beyond its ends is brought to them.
+    What lies beyond the ends of an edge is brought to them.
     """
     segment = _segment_at(segments, edge, along)
     length = segments.lengths[segment]

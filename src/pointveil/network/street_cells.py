@@ -24,14 +24,7 @@ LEAST_OF_ALL = 0.1  # of the length of all roads: a class with less has no bins 
 def road_cells(world: World, reach: float, far_side: float) -> RoadCells:
     """Return the cells along the roads of a world; public, and the same always.
 
-    Parameters
-    ----------
-    world
-        With roads.
-    reach
-        How far from an edge somebody may be to belong to it, in metres.
-    far_side
-        The side of a cell far from roads, in metres; larger where there would be too many.
+    `reach` and `far_side` are metres; far cells are larger where there would be too many.
     """
     network = Network.of(world)
     far = _far_grid(world, far_side)
