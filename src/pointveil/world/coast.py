@@ -17,15 +17,6 @@ def enclose_sea(coast: Sequence[Any], boundary: Any, name: str) -> list[Any]:
     """Return the parts of an area that are sea, by the rule that water lies on the right of every coastline.
 
     An area in degrees may reach over the antimeridian; the coast, which is parted there, is joined again.
-
-    Parameters
-    ----------
-    coast
-        Lines, each in the direction in which it was drawn.
-    boundary
-        The area, in the same coordinates.
-    name
-        What to call the coast in errors.
     """
     west, _, east, _ = boundary.bounds
     lines = _array(coast) if west >= -180 and east <= 180 else _joined_at_antimeridian(_array(coast))

@@ -23,24 +23,12 @@ FARTHEST = 1e9  # no coordinate of any CRS in use is larger
 
 @dataclass(frozen=True)
 class Layer:
-    """Shapes with their attributes, as they stand in a file.
+    """Shapes with their attributes, as they stand in a file."""
 
-    Parameters
-    ----------
-    geometries
-        One shape per row.
-    attributes
-        The other columns, one row per shape.
-    crs
-        The CRS of the shapes: an authority code, or else WKT.
-    name
-        What to call the layer in errors.
-    """
-
-    geometries: NDArray[Any]
-    attributes: pa.Table
-    crs: str
-    name: str = "the layer"
+    geometries: NDArray[Any]  # one shape per row
+    attributes: pa.Table  # the other columns
+    crs: str  # an authority code, or else WKT
+    name: str = "the layer"  # for errors
 
     def to_crs(self, crs: str) -> "Layer":
         """Return the layer in another CRS; the same coordinates if it is the same CRS in all but name."""
@@ -59,16 +47,9 @@ class Layer:
 
 
 def read_layer(path: str | os.PathLike[str], *, kinds: Collection[str], layer: str | None = None) -> Layer:
-    """Read a layer from a local GeoJSON, GeoPackage, Shapefile, FlatGeobuf or GeoParquet file.
+    """Read a layer of these kinds from a local GeoJSON, GeoPackage, Shapefile, FlatGeobuf or GeoParquet file.
 
-    Parameters
-    ----------
-    path
-        A file on this machine; GDAL's virtual file systems and addresses are refused.
-    kinds
-        The geometry types to accept, such as `POLYGONS` or `LINES`.
-    layer
-        Which layer of the file to read, if it has several of those kinds.
+    GDAL's virtual file systems and addresses are refused. A file with several such layers needs a layer's name.
     """
     file = vector_file(path)
     reader = _read_parquet if file.suffix.lower() in {".parquet", ".geoparquet"} else _read_vector

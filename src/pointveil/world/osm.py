@@ -63,16 +63,7 @@ def is_water(tags: Tags) -> bool:
 def open_layer(given: Any, kinds: Iterable[str], boundary: Any, crs: str) -> Any:
     """Read roads (lines) or water (polygons) if `given` is a path to OpenStreetMap data, else return it as it is.
 
-    Parameters
-    ----------
-    given
-        Anything that a world's layer may be made of.
-    kinds
-        `LINES` for roads, `POLYGONS` for water.
-    boundary
-        The world's boundary, which closes the sea.
-    crs
-        The CRS of the boundary.
+    The world's boundary closes the sea; `crs` is that of the boundary.
     """
     reader = _reader(given)
     if reader is None:
@@ -106,15 +97,7 @@ def read_roads(path: str | os.PathLike[str]) -> Layer:
 
 
 def read_water(path: str | os.PathLike[str], boundary: Any) -> Layer:
-    """Return the lakes, rivers and sea of an .osm.pbf or .osm file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    boundary
-        The area to look at, in degrees: the sea ends at its edge.
-    """
+    """Return the lakes, rivers and sea of an .osm.pbf or .osm file; the sea ends at the boundary, in degrees."""
     name = Path(path).name
     with _reading(Path(path)) as file:
         shores = (nodes for tags, nodes in ways(file, "natural") if tags["natural"] == "coastline")

@@ -19,22 +19,11 @@ RESERVED = ("geometry", "pointveil_row")  # the names of a GeoPackage's own colu
 
 @dataclass(frozen=True, eq=False)
 class Roads:
-    """A line layer, not cleaned in any way.
+    """A line layer, not cleaned in any way."""
 
-    Parameters
-    ----------
-    lines
-        LineString and MultiLineString shapes in the world's CRS, with heights if they had any.
-    attributes
-        One row per line: numbers as int64 or float64, booleans, everything else as text. No columns if the
-        lines came without attributes.
-    projection
-        The world's projection.
-    """
-
-    lines: NDArray[Any]
-    attributes: pa.Table
-    projection: Projection
+    lines: NDArray[Any]  # (Multi)LineStrings in the world's CRS, with heights if they had any
+    attributes: pa.Table  # int64, float64, boolean or text; no columns if the lines had no attributes
+    projection: Projection  # the world's
 
     def __len__(self) -> int:
         return len(self.lines)
