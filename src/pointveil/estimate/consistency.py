@@ -8,16 +8,8 @@ from pointveil.cells import Floats, Ints
 def reconcile(wholes: Floats, whole_variance: float, parts: Floats, part_variance: float, owner: Ints) -> Floats:
     """Combine each whole's own count with the sum of its parts' counts (inverse-variance weighting).
 
-    A whole without parts keeps its count.
-
-    Parameters
-    ----------
-    wholes, parts
-        Noisy counts: (wholes,) and (parts,) people.
-    whole_variance, part_variance
-        Variance of the noise in one count of each.
-    owner
-        (parts,) number of the whole that each part belongs to.
+    Counts are people, variances those of the noise in one count; `owner` is the whole of each part. A whole without
+    parts keeps its count.
     """
     sums = np.bincount(owner, weights=parts, minlength=len(wholes))
     sizes = np.bincount(owner, minlength=len(wholes))

@@ -21,16 +21,7 @@ CAUTION = 0.02
 def expect_from_neighbours(noisy: Floats, prior: Floats, leaves: Leaves, variance: float) -> Floats:
     """Return the count to expect in each leaf, (leaves,) people, from the other leaves near it.
 
-    Parameters
-    ----------
-    noisy
-        (leaves,) noisy counts.
-    prior
-        (leaves,) people expected before the leaves were counted.
-    leaves
-        Where they are.
-    variance
-        Of the noise in one count.
+    `prior` is what was expected before the leaves were counted, and `variance` that of the noise in one count.
     """
     # Seven features per leaf: five widths of neighbourhood, the prior, and the overall mean.
     flat = np.full(len(prior), prior.mean())

@@ -17,24 +17,12 @@ STANDS_OUT = 2
 
 @dataclass(frozen=True, eq=False)
 class OffsetLaws:
-    """Numbered laws of the offset, and which edge follows which.
+    """Numbered laws of the offset, and which edge follows which."""
 
-    Parameters
-    ----------
-    of_edge
-        The number of the law that each edge follows.
-    borders
-        For each law, where its bins begin, and where the last one ends, in metres.
-    shares
-        For each law, the share of people in each of its bins; they add up to one.
-    far
-        How far the people out of reach are, if that was asked.
-    """
-
-    of_edge: Ints
-    borders: Sequence[Floats]
-    shares: Sequence[Floats]
-    far: "FarLaw | None" = None
+    of_edge: Ints  # the number of the law that each edge follows
+    borders: Sequence[Floats]  # for each law, where its bins begin, and where the last one ends, in metres
+    shares: Sequence[Floats]  # for each law, the share of people in each of its bins; they add up to one
+    far: "FarLaw | None" = None  # how far the people out of reach are, if that was asked
 
     def draw(self, edge: Ints, rng: np.random.Generator) -> Floats:
         """Return an offset in metres for each point on these edges, drawn from the distribution of its edge.
@@ -54,36 +42,18 @@ class OffsetLaws:
 
 @dataclass(frozen=True, eq=False)
 class FarLaw:
-    """How far from roads the people out of reach are.
+    """How far from roads the people out of reach are."""
 
-    Parameters
-    ----------
-    borders
-        Where the bins begin, in metres; the last one has no end.
-    noisy
-        How many people there are in each, with noise.
-    variance
-        Of that noise.
-    people
-        How many people are out of reach in all, most likely.
-    """
-
-    borders: Floats
-    noisy: Floats
-    variance: float
-    people: float
+    borders: Floats  # where the bins begin, in metres; the last one has no end
+    noisy: Floats  # how many people there are in each, with noise
+    variance: float  # of that noise
+    people: float  # how many people are out of reach in all, most likely
 
     def factors(self, owner: Ints, distance: Floats) -> Floats:
         """Return a weight for each place, such that choosing one place per owner reproduces the noisy histogram.
 
-        The histogram is first shrunk towards what even placement would give.
-
-        Parameters
-        ----------
-        owner
-            The point that each place is one of the choices for.
-        distance
-            Metres from the place to the nearest road.
+        A place is a choice for the point `owner`, `distance` metres from the nearest road. The histogram is first shrunk
+        towards what even placement would give.
         """
         bin_ = np.maximum(np.searchsorted(self.borders, distance, side="right") - 1, 0)
         choices = np.bincount(owner)
@@ -96,17 +66,7 @@ class FarLaw:
 
 
 def kind_laws(beside: NoisyCounts, offsets: KindOffsets, people: Floats, far_people: float) -> OffsetLaws:
-    """Return the law of each kind of road, and that of the people out of reach.
-
-    Parameters
-    ----------
-    beside
-        What the vault answered.
-    offsets
-        The bins that it was asked about.
-    people, far_people
-        How many people each edge most likely has, and how many are out of reach in all.
-    """
+    """Return the law of each kind of road, given the likely number of people at each edge and out of reach in all."""
     along, beyond = np.split(beside.values.astype(np.float64), [offsets.kinds * offsets.bins])
     noisy = along.reshape(offsets.kinds, offsets.bins)
     totals = np.bincount(offsets.cells.kind, people, offsets.kinds).astype(np.float64)
@@ -116,21 +76,10 @@ def kind_laws(beside: NoisyCounts, offsets: KindOffsets, people: Floats, far_peo
 
 
 def kind_shares(noisy: Floats, variance: float, totals: Floats, widths: Floats) -> Floats:
-    """Return the share of people in each bin: (kinds, bins), each row adding up to one.
+    """Return the share of people in each bin, (kinds, bins), from as many noisy counts; each row adds up to one.
 
     Each kind is shrunk towards all kinds together, so a kind with few people takes the distribution of all. If there
-    is nobody at all, every offset up to the reach is equally likely.
-
-    Parameters
-    ----------
-    noisy
-        (kinds, bins) noisy counts.
-    variance
-        Of the noise in one of them.
-    totals
-        (kinds,) people.
-    widths
-        (bins,) metres.
+    is nobody at all, every offset up to the reach is equally likely: `widths` are metres.
     """
     together = project_to_total(noisy.sum(axis=0), float(totals.sum()))
     together = _shares(together if together.any() else widths)

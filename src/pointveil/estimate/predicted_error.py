@@ -9,20 +9,11 @@ from pointveil.vault import laplace_variance
 def predict_cell_error(counts: Floats, size: tuple[float, float], epsilon: float, cell: float) -> float:
     """Return the NCE to expect in square cells of side `cell`, laid anywhere.
 
+    `counts` are those released in a grid, by row and column; `size` is width and height of a region, in metres.
+
     Two things go wrong. Noise moves counts; over many regions together it averages out. And people are not spread
     evenly within a region: how unevenly is guessed from how much neighbouring regions differ, as if the city looked
     alike at all scales. Nothing here has seen a real point, so the answer is a guess and costs nothing.
-
-    Parameters
-    ----------
-    counts
-        The released number of points in each region of a grid, by row and column.
-    size
-        Width and height of a region, in metres.
-    epsilon
-        Of the noise in the counts.
-    cell
-        In metres.
     """
     total = float(counts.sum())
     if total <= 0:
