@@ -24,21 +24,11 @@ Budget = Mapping[str, Share]
 
 @dataclass(frozen=True)
 class Counted:
-    """A divided world, and an estimate of how many people each region has.
+    """A divided world, and an estimate of how many people each region has."""
 
-    Parameters
-    ----------
-    regions
-        Public, or made from noisy answers alone.
-    counts
-        (regions,) people: non-negative, not whole; their sum estimates the total.
-    land
-        The land of each region: where its people may be.
-    """
-
-    regions: Regions
-    counts: NDArray[np.float64]
-    land: LandOf
+    regions: Regions  # public, or made from noisy answers alone
+    counts: NDArray[np.float64]  # (regions,) people: non-negative, not whole; their sum estimates the total
+    land: LandOf  # the land of each region: where its people may be
 
     @property
     def total(self) -> int:
@@ -96,16 +86,9 @@ def ask_total(vault: Respondent, share: Share) -> int:
 
 
 def grid_side(total: float, epsilon: Fraction, granularity: float) -> int:
-    """Return the number of cells along one side of a grid (equation 5).
+    """Return the number of cells along one side of a grid (equation 5), from a noisy total that may be negative.
 
-    Parameters
-    ----------
-    total
-        A noisy count, which may be negative.
-    epsilon
-        Of the noise that each cell will get.
-    granularity
-        Points per cell, times epsilon: so that a cell's count stands out of its noise.
+    Granularity is points per cell, times epsilon, so that a cell's count stands out of its noise.
     """
     side = math.ceil(math.sqrt(max(total, 0.0) * float(epsilon) / granularity))
     return min(max(side, 1), MOST_SIDE)

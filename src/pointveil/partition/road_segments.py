@@ -21,21 +21,11 @@ LEAST_REACH = 1.0  # metres
 
 @dataclass(frozen=True, eq=False)
 class RoadCounts:
-    """Edges and far cells, and an estimate of how many people each has.
+    """Edges and far cells, and an estimate of how many people each has."""
 
-    Parameters
-    ----------
-    cells
-        The edges, then the far cells.
-    noisy
-        What the vault answered.
-    counts
-        (cells,) people: non-negative, zero where the answer was hardly more than noise; their sum estimates the total.
-    """
-
-    cells: RoadCells
-    noisy: NoisyCounts
-    counts: NDArray[np.float64]
+    cells: RoadCells  # the edges, then the far cells
+    noisy: NoisyCounts  # what the vault answered
+    counts: NDArray[np.float64]  # (cells,) people: zero where the answer was hardly more than noise
 
     @property
     def total(self) -> int:

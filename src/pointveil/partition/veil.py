@@ -39,18 +39,10 @@ TRUNCATE = 4.0  # where a blur ends, in standard deviations
 
 @dataclass(frozen=True, eq=False)
 class PlaceMasses:
-    """How many people are expected at every small place.
+    """How many people are expected at every small place."""
 
-    Parameters
-    ----------
-    raster
-        The places, called entries: pairs of a cell and a bin of distance to the nearest road.
-    mass
-        (entries,) people, non-negative.
-    """
-
-    raster: Raster
-    mass: Floats
+    raster: Raster  # the places, called entries: pairs of a cell and a bin of distance to the nearest road
+    mass: Floats  # (entries,) people, non-negative
 
     @property
     def total(self) -> int:
@@ -60,19 +52,11 @@ class PlaceMasses:
 
 @dataclass(frozen=True)
 class Lattice:
-    """The sizes of cells, blocks and the largest leaves.
+    """The sizes of cells, blocks and the largest leaves."""
 
-    Parameters
-    ----------
-    side
-        Of a cell, in metres.
-    block, top
-        The levels of blocks and of the largest leaves: 2**level cells a side.
-    """
-
-    side: float
-    block: int
-    top: int
+    side: float  # of a cell, in metres
+    block: int  # level of a block: 2**level cells a side
+    top: int  # level of the largest leaves
 
 
 @dataclass(frozen=True)
