@@ -31,21 +31,11 @@ SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 @dataclass(frozen=True, eq=False)
 class RoadAnswers:
-    """Estimates of where along edges, and how far beside them, people are.
+    """Estimates of where along edges, and how far beside them, people are."""
 
-    Parameters
-    ----------
-    bins
-        The parts of edges and of far cells.
-    counts
-        (parts,) people, non-negative.
-    laws
-        How far beside their edge they are.
-    """
-
-    bins: RoadBins
-    counts: Floats
-    laws: OffsetLaws
+    bins: RoadBins  # the parts of edges and of far cells
+    counts: Floats  # (parts,) people, non-negative
+    laws: OffsetLaws  # how far beside their edge they are
 
 
 @placement
@@ -145,18 +135,8 @@ class AlongRoads:
 def part_counts(counted: RoadCounts, bins: RoadBins, is_open: Bools, along: NoisyCounts) -> Floats:
     """Return an estimate for each part, (parts,) people: non-negative, and agreeing with the edges' own counts.
 
-    Edges and far cells are first reconciled with the sums of their parts; then each whole's total is shared out.
-
-    Parameters
-    ----------
-    counted
-        The edges and far cells with their counts.
-    bins
-        Their parts.
-    is_open
-        Which parts can have people.
-    along
-        What the vault answered for the parts.
+    Edges and far cells are first reconciled with the sums of their parts, as the vault answered them; then each whole's
+    total is shared out over its open parts.
     """
     usable = is_open & (counted.counts[bins.owner] > 0)
     parts, owner = along.values[usable].astype(np.float64), bins.owner[usable]
@@ -207,28 +187,16 @@ OFFSETS = {"class": ask_by_class, "edge": ask_by_edge}
 
 @dataclass(eq=False)
 class _Beside:
-    """Points on their way to a place beside their edge.
-
-    Parameters
-    ----------
-    world, streets
-        Where they are.
-    edge, law
-        The edge of each point, and the number of the law that its offset follows.
-    place, normal
-        (n, 2) metres on the edge, and (n, 2) the direction to its left, of length one.
-    side, offset
-        To which side, 1 or -1, and how many metres from the place the point lies.
-    """
+    """Points on their way to a place beside their edge."""
 
     world: World
     streets: Streets
-    edge: Ints
-    law: Ints
-    place: Floats
-    normal: Floats
-    side: Floats
-    offset: Floats
+    edge: Ints  # (n,)
+    law: Ints  # (n,): which one the offset follows
+    place: Floats  # (n, 2) metres on the edge
+    normal: Floats  # (n, 2): the direction to its left, of length one
+    side: Floats  # 1 to the left, -1 to the right
+    offset: Floats  # metres from the place to the point
 
     @classmethod
     def start(
