@@ -105,15 +105,8 @@ class Comparison:
     def cell_counts(self, cell: float, offset: tuple[float, float] = (0.0, 0.0)) -> tuple[Counts, Counts]:
         """Count both sets in the same square cells; returns the counts of every cell that holds any point.
 
-        The grid starts at the south-west corner of the world's bounds and never ends, so a point outside the bounds
-        is counted too. A cell holds its west and south edges.
-
-        Parameters
-        ----------
-        cell
-            Side of a cell, in metres.
-        offset
-            How far the grid is moved west and south, in metres.
+        The grid starts `offset` west and south of the world's corner, in metres like `cell`, and never ends, so a point
+        outside the bounds is counted too. A cell holds its west and south edges.
         """
         number, cells = self._cell_numbers(cell, np.array(self.world.bounds[:2]) - offset)
         real = np.bincount(number[: len(self.real)], minlength=cells)

@@ -45,14 +45,8 @@ def compare(
 def in_metres(points: Any, world: World, *, columns: tuple[str, str] | None = None, crs: str | None = None) -> XY:
     """Return points as metres of the world, `(n, 2)`; those without coordinates in its CRS are not finite.
 
-    Parameters
-    ----------
-    points
-        Synthetic points, a file or a frame; or an `(n, 2)` array of x (longitude) and y (latitude).
-    world
-        Where they are.
-    columns, crs
-        The coordinate columns and the CRS, if the points do not say themselves (an array: EPSG:4326 by default).
+    Points are synthetic ones, a file, a frame, or an `(n, 2)` array of x (longitude) and y (latitude). Those that do
+    not say their columns or CRS themselves need `columns` and `crs` (an array: EPSG:4326 by default).
     """
     if isinstance(points, SyntheticPoints):
         return _converted(points.coordinates, points.crs, world)

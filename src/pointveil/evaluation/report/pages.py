@@ -16,17 +16,7 @@ SCRIPTS = ("maps.js", "charts.js", "page.js")
 
 
 def compose(title: str, banner: str, kind: str, data: dict[str, Any]) -> str:
-    """Return a whole page.
-
-    Parameters
-    ----------
-    title, banner
-        Of the page; the banner stays in sight.
-    kind
-        "report" or "release": what the page is, for its style and script.
-    data
-        What the script draws, ready for JSON.
-    """
+    """Return a whole page that draws `data`; `kind`, "report" or "release", chooses its style and script."""
     parts = {
         "TITLE": escape(title),
         "BANNER": escape(banner),

@@ -26,19 +26,7 @@ BANNER = "made from the release alone: nothing on this page comes from the real 
 
 
 def write_release_report(path: Path, synthetic: XY, world: World, statement: Statement | None) -> None:
-    """Write the page; it has no parameter for real points, so it cannot tell about them.
-
-    Parameters
-    ----------
-    path
-        The HTML file to write; it needs no other file and no network.
-    synthetic
-        The released points, in metres.
-    world
-        What is public.
-    statement
-        What was promised about the release.
-    """
+    """Write one HTML file that needs no network; it has no parameter for real points, so it cannot tell about them."""
     write_page(path, release_page(synthetic, world, statement))
 
 
