@@ -38,19 +38,10 @@ class Lost:
 
 
 def people(world: World, *, count: int = 50_000, seed: int = SEED) -> NDArray[np.float64]:
-    """Invent where people are in the city, in metres; the same for the same seed.
+    """Invent where people are in the city of `city()`, (count, 2) metres; the same for the same seed.
 
     Nearly everyone is on land: along streets, on squares, in parks, around stations. As in files from real
-    phones, all are some metres off, and a few are on a bridge or in the water.
-
-    Parameters
-    ----------
-    world
-        The city of `city()`.
-    count
-        How many people; all are within the bounds of the city.
-    seed
-        Another seed gives other people with other habits.
+    phones, all are some metres off, and a few are on a bridge or in the water; nobody is out of bounds.
     """
     rng = np.random.default_rng(seed)
     habits = habits_of(world, places(), rng)

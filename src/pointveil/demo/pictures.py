@@ -33,22 +33,9 @@ def draw_comparison(
     *,
     note: str = NOTE,
 ) -> None:
-    """Write a picture of the real points beside those of each method.
+    """Write a PNG of the real points beside those of each method, all in metres, with a note that credits the map.
 
     Whoever sees the picture sees the real points: draw it of invented people, or for your own eyes.
-
-    Parameters
-    ----------
-    world
-        Whose streets and water lie under the points.
-    real
-        The real points, in the world's metres.
-    synthetic
-        The synthetic points by the name of their method, in the world's metres.
-    path
-        The PNG to write.
-    note
-        The line under the picture: who made the map.
     """
     panels = [("real", real, REAL), *((name, xy, SYNTHETIC) for name, xy in synthetic.items())]
     figure, axes = _lay_out(len(panels), world.bounds)
