@@ -48,17 +48,7 @@ class Published:
 
 
 def rehearse(vault: Rehearsal, name: str, seed: int) -> SyntheticPoints:
-    """Make points by a method as published, from a rehearsal's exact answers. Not private.
-
-    Parameters
-    ----------
-    vault
-        A rehearsal (`Vault.rehearse`); a real vault is refused.
-    name
-        A row of `AS_PUBLISHED`.
-    seed
-        Repeats everything: noise and points.
-    """
+    """Make points by a row of `AS_PUBLISHED` from a rehearsal's exact answers: not private, so a real vault is refused."""
     if not isinstance(vault, Rehearsal):
         raise InputError("A method as published is not private: it runs on a rehearsal only (Vault.rehearse).")
     if name not in AS_PUBLISHED:

@@ -136,20 +136,9 @@ def work_through(
     workers: int = 1,
     tell: Callable[[int, int], None] | None = None,
 ) -> list[str]:
-    """Run what has not been run, on several processes; return what failed, in sentences.
+    """Run what has not been run into `out/runs`, on several processes; return what failed, in sentences.
 
-    Parameters
-    ----------
-    plans
-        What to run.
-    out
-        Where results go: `out/runs`. Those that are there are kept.
-    data
-        The data folder.
-    workers
-        How many processes.
-    tell
-        Is told how many runs are done, and of how many, whenever one is.
+    `tell` is told how many runs are done, and of how many, whenever one is.
     """
     plans = list(plans)
     for plan in plans:
