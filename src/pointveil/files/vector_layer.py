@@ -82,14 +82,7 @@ def quiet_gdal() -> Iterator[None]:
 def layer_facts(file: Path, kinds: Collection[str], layer: str | None) -> dict[str, Any]:
     """Return what a file says about one of its layers, without its records: names, CRS, metadata.
 
-    Parameters
-    ----------
-    file
-        As `vector_file` returned it.
-    kinds
-        The geometry types that are wanted, such as `LINES`.
-    layer
-        Which layer, if the file has several of those kinds.
+    The layer is named, or the only one of the wanted geometry types, such as `LINES`.
     """
     import pyogrio
 
