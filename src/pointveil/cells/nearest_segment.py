@@ -11,8 +11,7 @@ from pointveil.cells.grid import Grid
 from pointveil.cells.segments import Segments
 
 BLOCK = 1 << 16  # records at a time
-FARTHEST = 1e9
-"""Metres: what is farther away than this is not on Earth, and its squares might overflow."""
+FARTHEST = 1e9  # metres: what is farther away than this is not on Earth, and its squares might overflow
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,8 +6,7 @@ import numpy as np
 
 from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts
 
-FARTHEST = 2**31 - 1
-"""Lattice steps from the world's corner: what a 32-bit integer holds."""
+FARTHEST = 2**31 - 1  # lattice steps from the world's corner: what a 32-bit integer holds
 
 
 @dataclass(frozen=True)

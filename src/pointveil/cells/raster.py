@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 
 from pointveil.cells.arrays import Floats, Ints, ShortInts
 
-MASKED = 255
-"""The bin of a pixel that is not land."""
+MASKED = 255  # the bin of a pixel that is not land
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,20 +37,11 @@ STREET_CLASSES = {
 # People per square metre of each kind of ground, against other kinds.
 GROUNDS = {"market": 5.0, "square": 2.0, "street": 4.0, "park": 0.25}
 # People around each kind of spot, against other kinds, and how many metres they stand away.
-SPOTS = {
-    "station": (9.0, 28.0),
-    "market": (9.0, 22.0),
-    "ferry": (4.0, 16.0),
-    "metro": (1.0, 7.0),
-    "tram": (0.8, 5.0),
-}
+SPOTS = {"station": (9.0, 28.0), "market": (9.0, 22.0), "ferry": (4.0, 16.0), "metro": (1.0, 7.0), "tram": (0.8, 5.0)}
 
 DOORWAYS, DOORWAY_SHARE, DOORWAY_REACH = 900, 0.35, 4.0  # doors where people gather, and metres around them
 TABLES, TABLE_SHARE, TABLE_REACH = 150, 0.5, 4.0  # groups that sit together in squares and parks
-CENTRE_PULL, CENTRE_REACH = (
-    4.0,
-    200.0,
-)  # streets near a busy spot are busier by so much, within so many metres
+CENTRE_PULL, CENTRE_REACH = (4.0, 200.0)  # streets near a busy spot are busier by so much, within so many metres
 TASTE = 0.7  # how differently people like streets, grounds, doors and spots of the same kind
 
 

@@ -116,13 +116,4 @@ def _fill(ax: Any, shape: shapely.Geometry, colour: str) -> None:
 def _draw_points(ax: Any, xy: NDArray[np.float64], colour: str) -> None:
     """Draw points as small dots that let each other shine through, the more the fainter."""
     faint = float(np.clip(60.0 / np.sqrt(max(len(xy), 1)), 0.08, 0.8))
-    ax.plot(
-        *xy.T,
-        linestyle="none",
-        marker="o",
-        markersize=1.1,
-        markeredgewidth=0,
-        color=colour,
-        alpha=faint,
-        zorder=3,
-    )
+    ax.plot(*xy.T, linestyle="none", marker="o", markersize=1.1, markeredgewidth=0, color=colour, alpha=faint, zorder=3)

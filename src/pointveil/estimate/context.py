@@ -8,14 +8,11 @@ from scipy.ndimage import gaussian_filter
 from pointveil.cells import Floats, Ints, Leaves
 from pointveil.ground import pooled
 
-WIDTHS = (0.7, 1.2, 2.0, 4.0, 8.0)
-"""Standard deviations of the neighbourhoods, in sides of the leaf."""
+WIDTHS = (0.7, 1.2, 2.0, 4.0, 8.0)  # standard deviations of the neighbourhoods, in sides of the leaf
 TRUNCATE = 3.0
 TILE = 256
-HALO = 25
-"""How many cells beyond a tile the widest neighbourhood reaches: TRUNCATE × 8 = 24, and one more."""
-CAUTION = 0.02
-"""A pseudo-count, as a part of the mean prior: keeps ratios finite where hardly anybody is expected."""
+HALO = 25  # how many cells beyond a tile the widest neighbourhood reaches: TRUNCATE × 8 = 24, and one more
+CAUTION = 0.02  # a pseudo-count, as a part of the mean prior: keeps ratios finite where hardly anybody is expected
 
 
 def expect_from_neighbours(noisy: Floats, prior: Floats, leaves: Leaves, variance: float) -> Floats:

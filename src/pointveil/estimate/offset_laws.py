@@ -11,8 +11,7 @@ from pointveil.estimate.projection import project_to_total
 from pointveil.estimate.road_law import Pieces, fit_factors, shrink
 from pointveil.vault import NoisyCounts
 
-STANDS_OUT = 2
-"""How many standard deviations of the noise a bin of a single edge must have to be believed."""
+STANDS_OUT = 2  # how many standard deviations of the noise a bin of a single edge must have to be believed
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,8 +51,8 @@ class FarLaw:
     def factors(self, owner: Ints, distance: Floats) -> Floats:
         """Return a weight for each place, such that choosing one place per owner reproduces the noisy histogram.
 
-        A place is a choice for the point `owner`, `distance` metres from the nearest road. The histogram is first shrunk
-        towards what even placement would give.
+        A place is a choice for the point `owner`, `distance` metres from the nearest road. The histogram is first
+        shrunk towards what even placement would give.
         """
         bin_ = np.maximum(np.searchsorted(self.borders, distance, side="right") - 1, 0)
         choices = np.bincount(owner)

@@ -6,8 +6,7 @@ from pointveil.cells import Floats, Leaves
 from pointveil.estimate.posterior import Estimates
 from pointveil.vault import NoisyCounts
 
-SURE = 3.0
-"""Standard deviations above zero that a total must have to be believed."""
+SURE = 3.0  # standard deviations above zero that a total must have to be believed
 
 
 def at_most_the_total(counts: Floats, *answers: NoisyCounts) -> Floats:

@@ -18,8 +18,7 @@ from pointveil.network import streets_of
 from pointveil.statement import Statement
 from pointveil.world import World
 
-XY: TypeAlias = NDArray[np.float64]
-"""Points in metres of the world, one row each: x, then y."""
+XY: TypeAlias = NDArray[np.float64]  # points in metres of the world, one row each: x, then y
 Floats: TypeAlias = NDArray[np.float64]
 Counts: TypeAlias = NDArray[np.int64]
 Kept = TypeVar("Kept")

@@ -17,8 +17,7 @@ from pointveil.errors import InputError
 from pointveil.evaluation.errors import UnmeasuredError
 
 Floats = NDArray[np.float64]
-Chosen = NDArray[np.int64]
-"""Numbers of the chosen candidates, rising."""
+Chosen = NDArray[np.int64]  # numbers of the chosen candidates, rising
 
 STARTS, CELLS = 24, 120  # random starts of the search for short ways; cells along the longer side of the map in it
 SECONDS = 60.0  # the longest that one exact solution may take

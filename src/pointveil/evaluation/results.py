@@ -15,11 +15,9 @@ from pointveil.evaluation.points import compare
 from pointveil.evaluation.registry import MEASURES
 from pointveil.world import World
 
-BANNER = "contains real points: do not share"
-"""Stands on every output of this folder."""
+BANNER = "contains real points: do not share"  # stands on every output of this folder
 
-Progress = Callable[[int, int, str], None]
-"""Is told how many measures are done, of how many, and the title of the next."""
+Progress = Callable[[int, int, str], None]  # is told how many measures are done, of how many, and the title of the next
 
 
 @dataclass(frozen=True)
@@ -74,10 +72,7 @@ class Evaluation:
         """Return everything, with the unit, the better direction and the reading of each number."""
         told = ("banner", "real_points", "synthetic_points", "real_left_out", "synthetic_left_out", "seed")
         measured = {name: _row(name, value) for name, value in self.values.items()}
-        return {name: getattr(self, name) for name in told} | {
-            "measures": measured,
-            "not_measured": dict(self.reasons),
-        }
+        return {name: getattr(self, name) for name in told} | {"measures": measured, "not_measured": dict(self.reasons)}
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON."""

@@ -15,8 +15,7 @@ from pointveil.ground.hilbert import hilbert_index
 from pointveil.world.world import World
 
 TRIES = 40
-COMPARED = 8_000_000
-"""Pixels that are looked at together."""
+COMPARED = 8_000_000  # pixels that are looked at together
 
 
 def pick_in_entries(raster: Raster, entry: Ints, rng: np.random.Generator) -> Floats:

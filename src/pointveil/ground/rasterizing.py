@@ -26,8 +26,7 @@ TILE = 64
 PIXEL = 2.5
 MOST_PIXELS = 4e7
 SLIVER_SITES = 1000
-LEAST_LAND = 0.02
-"""The part of the land that a far bin must have."""
+LEAST_LAND = 0.02  # the part of the land that a far bin must have
 
 
 class Sizes(NamedTuple):

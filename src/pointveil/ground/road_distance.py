@@ -10,8 +10,7 @@ from scipy.ndimage import distance_transform_edt
 from pointveil.cells.arrays import Floats, Ints, numbered
 from pointveil.world.shapes import straight_pieces
 
-NEAR = 100.0
-"""Metres: beyond this the distance to a road is told by the cell, not by the pixel."""
+NEAR = 100.0  # metres: beyond this the distance to a road is told by the cell, not by the pixel
 FAR = 1e6
 MARGIN = 20.0
 

@@ -15,8 +15,7 @@ from pointveil.vault import NoisyCounts, Respondent
 from pointveil.world import World
 
 LEAST_SIDE = 10
-MOST_PARTS = 2**23
-"""No nested grid has more cells, whatever the noisy counts say."""
+MOST_PARTS = 2**23  # no nested grid has more cells, whatever the noisy counts say
 
 
 @partitioner

@@ -16,8 +16,7 @@ from pointveil.plugins import Parts
 from pointveil.vault import NoisyCounts, Respondent, Share
 from pointveil.world import World
 
-MOST_SIDE = 4096
-"""No grid has more cells along a side, however large the noisy total: a bound on memory."""
+MOST_SIDE = 4096  # no grid has more cells along a side, however large the noisy total: a bound on memory
 
 Budget = Mapping[str, Share]
 

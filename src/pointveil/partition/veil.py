@@ -21,14 +21,10 @@ from pointveil.world import World
 
 COARSEST_CELL, FINEST_CELL = 64.0, 5.0  # metres
 MOST_CELLS = 2**24
-BLOCK_LEVELS = 3
-"""A block is 2**3 cells wide at least, and the largest leaves are up to 2**3 blocks wide."""
-DISTRICT_LEVELS = 2
-"""A district is 2**2 times as wide as the largest leaves."""
-FEW = 400.0
-"""Points times epsilon below which blocks are counted once, as a uniform grid would, and not cut."""
-FEW_POINTS = 10.0
-"""Points per block, times epsilon, in that case."""
+BLOCK_LEVELS = 3  # a block is 2**3 cells wide at least, and the largest leaves are up to 2**3 blocks wide
+DISTRICT_LEVELS = 2  # a district is 2**2 times as wide as the largest leaves
+FEW = 400.0  # points times epsilon below which blocks are counted once, as a uniform grid would, and not cut
+FEW_POINTS = 10.0  # points per block, times epsilon, in that case
 LEAST_FOR_ROUNDING = Fraction(1, 2)
 """The epsilon from which on it is worth asking to how many decimals the records are rounded."""
 CLEARLY, NEARLY_ALL = 10.0, 0.9

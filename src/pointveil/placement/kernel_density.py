@@ -14,8 +14,7 @@ from pointveil.placement.base import placement
 from pointveil.vault import NoisyPoints, Respondent
 from pointveil.world import World
 
-MOST_BLURRED = 2**24
-"""How many blurred points are asked for at most; a larger drawing uses them again."""
+MOST_BLURRED = 2**24  # how many blurred points are asked for at most; a larger drawing uses them again
 SIDES = (2, 4, 8, 16, 32, 64)
 
 

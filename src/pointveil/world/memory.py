@@ -12,8 +12,7 @@ from pointveil.errors import InputError
 from pointveil.files.crs import crs_name, parse_crs
 from pointveil.world.layers import Layer
 
-Features = tuple[list[Any], Sequence[Mapping[str, Any]]]
-"""One shape per row, and its attributes."""
+Features = tuple[list[Any], Sequence[Mapping[str, Any]]]  # one shape per row, and its attributes
 
 
 def layer_from(given: Any, name: str, crs: str) -> Layer:

@@ -37,16 +37,11 @@ CLOSED = {
     "service": {"alley", "driveway", "emergency_access", "parking", "parking_aisle", "private"},
 }
 
-WATER = {
-    "natural": ["water"],
-    "waterway": ["riverbank", "dock"],
-    "landuse": ["reservoir", "basin"],
-}
+WATER = {"natural": ["water"], "waterway": ["riverbank", "dock"], "landuse": ["reservoir", "basin"]}
 NOT_OPEN_WATER = {"intermittent": {"yes"}, "covered": {"yes"}, "tunnel": {"yes"}, "location": {"underground"}}
 
 Tags = Mapping[str, str]
-Nodes = list[tuple[int, tuple[float, float] | None]]
-"""Number and place, longitude and latitude, of nodes in a row."""
+Nodes = list[tuple[int, tuple[float, float] | None]]  # number and place, longitude and latitude, of nodes in a row
 
 
 def is_driveable(tags: Tags) -> bool:

@@ -93,8 +93,7 @@ class Projection:
             return math.inf
         geodesic = geod.inv(longitude[first], latitude[first], longitude[second], latitude[second])[2]
         planar = np.hypot(
-            (x[second] - x[first]) * self.metres_per_unit[0],
-            (y[second] - y[first]) * self.metres_per_unit[1],
+            (x[second] - x[first]) * self.metres_per_unit[0], (y[second] - y[first]) * self.metres_per_unit[1]
         )
         with np.errstate(all="ignore"):
             error = float(np.max(np.abs(planar / geodesic - 1)))

@@ -48,7 +48,7 @@ class Published:
 
 
 def rehearse(vault: Rehearsal, name: str, seed: int) -> SyntheticPoints:
-    """Make points by a row of `AS_PUBLISHED` from a rehearsal's exact answers: not private, so a real vault is refused."""
+    """Make points by a row of `AS_PUBLISHED`, from a rehearsal's exact answers only, as it is not private."""
     if not isinstance(vault, Rehearsal):
         raise InputError("A method as published is not private: it runs on a rehearsal only (Vault.rehearse).")
     if name not in AS_PUBLISHED:

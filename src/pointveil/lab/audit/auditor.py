@@ -17,11 +17,9 @@ from pointveil.methods import METHODS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SUSPICION = 0.75
-"""How sure a test must be that a promise is broken, for another one on fresh trials to be made."""
+SUSPICION = 0.75  # how sure a test must be that a promise is broken, for another one on fresh trials to be made
 MORE_TESTS = 2
-ALARM = 1e-6
-"""The chance that all later tests together refute a true promise."""
+ALARM = 1e-6  # the chance that all later tests together refute a true promise
 
 
 @dataclass(frozen=True)
@@ -93,10 +91,7 @@ def runs_of(subject: Subject, pair: Pair, effort: Effort) -> int:
 def cities_for(subject: Subject, effort: Effort) -> dict[str, City]:
     """Return the cities that suit the unit which a subject protects."""
     blocks, crowd = effort.blocks, effort.crowd
-    cities = {
-        "canaries, each alone": City(blocks, crowd),
-        "canaries in company": City(blocks, 0, IN_COMPANY),
-    }
+    cities = {"canaries, each alone": City(blocks, crowd), "canaries in company": City(blocks, 0, IN_COMPANY)}
     if subject.points_per_unit > 1:
         return {**cities, "canaries on two streets": City(blocks, crowd, homes=(HOME, ROUND_THE_CORNER))}
     return {**cities, "canaries and a stranger": City(blocks, crowd, ONE_STRANGER, ACROSS)}

@@ -14,8 +14,7 @@ from pointveil.cells import Bools, Floats
 CONFIDENCE = 0.95
 FIT, CHOOSE = 0.25, 0.5
 """Parts of the trials that fit a score and choose a threshold; the rest, never looked at before, is the test."""
-LEAST_FOR_MIXTURE = 200
-"""With fewer trials no mixture is learned: it would only remember them."""
+LEAST_FOR_MIXTURE = 200  # with fewer trials no mixture is learned: it would only remember them
 LEAST_OF_A_KIND = 24
 MOST_CUTS = 200
 ENDS = ("≥", "≤", "=")

@@ -47,12 +47,7 @@ def river_world() -> World:
 
 def streets() -> NDArray[np.object_]:
     """Three streets: a two-way one through the middle, and two across."""
-    lines = [
-        [(0, 500), (1000, 500)],
-        [(1000, 500), (0, 500)],
-        [(250, 0), (250, 1000)],
-        [(980, 0), (980, 1000)],
-    ]
+    lines = [[(0, 500), (1000, 500)], [(1000, 500), (0, 500)], [(250, 0), (250, 1000)], [(980, 0), (980, 1000)]]
     return np.array([shapely.LineString(line) for line in lines])
 
 
@@ -70,12 +65,7 @@ class Pair:
 
 
 def added(
-    name: str,
-    unit: object,
-    without: Records = NOBODY,
-    *,
-    world: Callable[[], World] = plain_world,
-    weight: int = 1,
+    name: str, unit: object, without: Records = NOBODY, *, world: Callable[[], World] = plain_world, weight: int = 1
 ) -> Pair:
     """Return the pair in which a unit is added at the end; `unit` may be one place or many."""
     places = np.asarray(unit, dtype=np.float64).reshape(-1, 2)
@@ -132,11 +122,7 @@ PERSON_PAIRS: tuple[Pair, ...] = (
     added("one busy person", np.tile(BESIDE_STREET, (50, 1)), weight=2),
     added("one person in eight places", EIGHT_PLACES, crowd(5), weight=2),
     added("one busy person among seventy", np.tile(OFF_STREET, (200, 1)), busy(70, CENTRE)),
-    added(
-        "one busy person in many places",
-        np.column_stack([np.linspace(20, 980, 50), np.full(50, 503.0)]),
-        crowd(5),
-    ),
+    added("one busy person in many places", np.column_stack([np.linspace(20, 980, 50), np.full(50, 503.0)]), crowd(5)),
 )
 
 

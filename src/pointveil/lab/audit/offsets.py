@@ -14,8 +14,7 @@ from pointveil.lab.audit.subjects import Asked, Release
 from pointveil.lab.audit.units import Known, Units
 from pointveil.vault import NoisyCounts
 
-MOST_OFFSETS, LEAST_SCORE = 4, 6.0
-"""How many offsets are believed at most, and the standard errors that each must show."""
+MOST_OFFSETS, LEAST_SCORE = 4, 6.0  # how many offsets are believed at most, and the standard errors that each must show
 MOST_CELLS = 200_000
 
 

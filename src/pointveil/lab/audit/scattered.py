@@ -16,8 +16,7 @@ Add = Callable[[str, object], None]
 WINDOWS = (0.0, 0.05, 0.15, 0.25, 0.4)
 """Parts of a region's sites, around that of the unit, in which scattered points are counted."""
 FAR = 1e6
-MOST_KNOWN = 200
-"""Known points in a region of which each is thought about; in busier ones a unit hardly shows."""
+MOST_KNOWN = 200  # known points in a region of which each is thought about; in busier ones a unit hardly shows
 
 
 def look_at_scatter(add: Add, name: str, asked: Asked, units: Units, known: Known) -> Floats:

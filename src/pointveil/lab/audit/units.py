@@ -11,8 +11,7 @@ from pointveil.cells import Floats, Ints
 from pointveil.lab.audit.subjects import Asked, Records
 from pointveil.world import World
 
-HAIR = 0.001
-"""Metres: less than any cell, more than any rounding."""
+HAIR = 0.001  # metres: less than any cell, more than any rounding
 AROUND = np.array([[x, y] for x in (-HAIR, HAIR) for y in (-HAIR, HAIR)])
 
 
