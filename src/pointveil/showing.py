@@ -1,7 +1,5 @@
 """Show synthetic points: as a picture, as a map to move about in, as a small card."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from html import escape
 from typing import Any

@@ -1,11 +1,8 @@
 """A vault that holds no points: answers from a script, so that methods can be tested without data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +10,7 @@ from numpy.typing import NDArray
 from pointveil.formats import Layout
 from pointveil.statement import Statement
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Share, Sites
-
-if TYPE_CHECKING:
-    from pointveil.world import World
+from pointveil.world import World
 
 
 @dataclass

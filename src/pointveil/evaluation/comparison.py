@@ -1,7 +1,5 @@
 """Real beside synthetic points, with what the measures share worked out once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -59,7 +57,7 @@ class Comparison:
     statement: Statement | None = None
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
-    def against(self, synthetic: XY) -> Comparison:
+    def against(self, synthetic: XY) -> "Comparison":
         """Compare other synthetic points with the same real ones; what is known of those is kept."""
         other = Comparison(self.real, synthetic, self.world, self.seed)
         for shared in ("centres", "_road_search", "_real"):
@@ -82,7 +80,7 @@ class Comparison:
         return self._real.road_distances, self._synthetic.road_distances
 
     @property
-    def spots(self) -> tuple[Spots, Spots]:
+    def spots(self) -> "tuple[Spots, Spots]":
         """The distinct places of the real and of the synthetic points."""
         return self._real.spots, self._synthetic.spots
 
@@ -168,11 +166,11 @@ class Comparison:
         return streets_of(lines, self.world.bounds)
 
     @cached_property
-    def _real(self) -> _Side:
+    def _real(self) -> "_Side":
         return _Side(self.real, self)
 
     @cached_property
-    def _synthetic(self) -> _Side:
+    def _synthetic(self) -> "_Side":
         return _Side(self.synthetic, self)
 
 

@@ -1,7 +1,5 @@
 """Where to open facilities, so that customers come or have a short way (Max-Inf and Min-Dist)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,7 +31,7 @@ class Customers:
     limits: Floats  # from each place to the nearest existing facility, (k,) metres; a candidate must be nearer
 
     @classmethod
-    def of(cls, places: Floats, weights: Floats, candidates: Floats, existing: Floats | None = None) -> Customers:
+    def of(cls, places: Floats, weights: Floats, candidates: Floats, existing: Floats | None = None) -> "Customers":
         """Give customers their limits; without existing facilities there are none."""
         limits = np.full(len(places), np.inf)
         if existing is not None and len(existing):
@@ -54,7 +52,7 @@ class Customers:
         """Return the metres from all customers to the nearest open facility, new or existing."""
         return float((np.minimum(self.fallback, self.distances[chosen].min(axis=0)) * self.weights).sum())
 
-    def gathered(self) -> Customers:
+    def gathered(self) -> "Customers":
         """Return about the same customers at fewer places: one for each of small cells."""
         west, south = self.places.min(axis=0)
         column, row = np.floor((self.places - (west, south)) * (CELLS / max(np.ptp(self.places, axis=0).max(), 1.0))).T
@@ -212,7 +210,7 @@ class _Ways:
     closing: Floats
 
     @classmethod
-    def of(cls, customers: Customers, chosen: Chosen) -> _Ways:
+    def of(cls, customers: Customers, chosen: Chosen) -> "_Ways":
         rows = np.vstack([customers.distances[chosen], customers.fallback])
         owner, (nearest, second) = rows.argmin(axis=0), np.partition(rows, 1, axis=0)[:2]
         closing = np.bincount(owner, customers.weights * (second - nearest), minlength=len(rows))

@@ -1,7 +1,5 @@
 """Points in any form, as metres of a world, with what is promised about them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The table of measures, which each measure joins where it is defined."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

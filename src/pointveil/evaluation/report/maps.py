@@ -1,7 +1,5 @@
 """Points, streets and water as small whole numbers, for a map in a page."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 

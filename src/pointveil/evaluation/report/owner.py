@@ -1,7 +1,5 @@
 """The owner's report: one page with both maps, where they differ, and what each number means."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Put a template, its style, its script and its data into one file that needs nothing else."""
 
-from __future__ import annotations
-
 import json
 from html import escape
 from importlib.resources import files

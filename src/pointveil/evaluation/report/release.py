@@ -1,7 +1,5 @@
 """The page that goes with a release: nothing on it comes from the real points."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path

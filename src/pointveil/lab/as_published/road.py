@@ -1,7 +1,5 @@
 """The paper's Road, word for word. NOT PRIVATE: true total, ranges taken from the data."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,7 +72,7 @@ class Histograms:
     @classmethod
     def of(
         cls, edge: Ints, values: Floats, bins: Ints, empty: Floats, epsilon: float, rng: np.random.Generator
-    ) -> Histograms:
+    ) -> "Histograms":
         """Count values by edge and bin, from the least value to the largest; an empty edge reaches to `empty`."""
         lower, upper = np.full(len(bins), np.inf), np.full(len(bins), -np.inf)
         np.minimum.at(lower, edge, values)

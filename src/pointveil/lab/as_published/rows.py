@@ -1,7 +1,5 @@
 """The ten methods as published, as one table; only a rehearsal can run them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,10 +1,7 @@
 """Try to break a promise: run every case against a subject, and tell what was proved."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pointveil.lab.audit.city import ACROSS, HOME, IN_COMPANY, ONE_STRANGER, ROUND_THE_CORNER, City
 from pointveil.lab.audit.evidence import CONFIDENCE, Evidence, Trials, examine
@@ -13,9 +10,6 @@ from pointveil.lab.audit.questions import QUESTIONS
 from pointveil.lab.audit.subjects import MAX_POINTS, Subject, method_subject
 from pointveil.lab.audit.trials import canary_trials, pair_trials, pool
 from pointveil.methods import METHODS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 SUSPICION = 0.75  # how sure a test must be that a promise is broken, for another one on fresh trials to be made
 MORE_TESTS = 2

@@ -1,7 +1,5 @@
 """Cities in which many canaries live far apart: one release is as many trials."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from functools import cache

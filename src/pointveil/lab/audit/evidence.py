@@ -1,7 +1,5 @@
 """How much epsilon a series of guesses proves: a lower bound that holds with stated confidence."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -43,7 +41,7 @@ class Trials:
     def __len__(self) -> int:
         return len(self.present)
 
-    def part(self, start: float, stop: float) -> Trials:
+    def part(self, start: float, stop: float) -> "Trials":
         """Return the trials between two fractions of all."""
         rows = slice(round(start * len(self)), round(stop * len(self)))
         group = None if self.group is None else self.group[rows]
@@ -172,7 +170,7 @@ class Mixture:
     weights: Floats
 
     @classmethod
-    def fit(cls, trials: Trials) -> Mixture:
+    def fit(cls, trials: Trials) -> "Mixture":
         """Learn the weights."""
         seen = _finite(trials)
         middle = np.median(seen, axis=0) if len(seen) else np.zeros(seen.shape[1])

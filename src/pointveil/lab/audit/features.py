@@ -1,7 +1,5 @@
 """What an attacker looks at in a release to tell whether somebody was in the data."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, field
 from itertools import combinations

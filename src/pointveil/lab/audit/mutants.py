@@ -1,7 +1,5 @@
 """Methods that are wrong on purpose: an audit that does not catch every one of them is worth nothing."""
 
-from __future__ import annotations
-
 import math
 import secrets
 from collections.abc import Callable
@@ -23,7 +21,7 @@ HALF = Fraction(1, 2)
 Noisy = Callable[["Leaky", Ints, Fraction], object]
 
 
-def enough_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
+def enough_noise(vault: "Leaky", exact: Ints, epsilon: Fraction) -> Ints:
     """Add the noise that an honest vault would add."""
     return exact + vault.laplace(epsilon / vault.points_per_unit, len(exact))
 

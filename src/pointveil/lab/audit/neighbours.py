@@ -1,7 +1,5 @@
 """Small worlds, and pairs of datasets that differ in one unit: the cases in which a leak would show."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Find out whether a canary also moves the counts of cells that are not its own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

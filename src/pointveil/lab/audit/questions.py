@@ -1,7 +1,5 @@
 """The vault's two questions as subjects of their own: one grid counted, one grid scattered."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any

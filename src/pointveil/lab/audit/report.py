@@ -1,7 +1,5 @@
 """Tell what an audit showed: as a table, as text for the docs, and as a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What blurred points tell about a unit: how many lie about it, and how likely that is by the kernel's law."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -90,7 +88,7 @@ def kernel_ratio(asked: Asked, counts: Ints, region: Ints, site: Ints, known: In
     return np.bincount(unit, np.log(present / absent), minlength=len(units)).astype(np.float64)
 
 
-def _mean_density(law: Kernel, counts: Ints, where: Ints, at: Ints, known: Ints, owner: Ints) -> Floats:
+def _mean_density(law: "Kernel", counts: Ints, where: Ints, at: Ints, known: Ints, owner: Ints) -> Floats:
     """Return how densely the known tokens of its region spread to each drawn point, on average."""
     near = known[(known[:, 0] >= 0) & (owner[known[:, 0]] >= 0)]
     near = near[np.argsort(near[:, 0], kind="stable")]

@@ -1,7 +1,5 @@
 """What is audited: something that publishes a release about records, and claims an epsilon for it."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import io
@@ -39,12 +37,12 @@ class Records:
     person: NDArray[np.int64]
 
     @classmethod
-    def at(cls, xy: object, *, first_person: int = 0) -> Records:
+    def at(cls, xy: object, *, first_person: int = 0) -> "Records":
         """Return records of as many people as places."""
         places = np.asarray(xy, dtype=np.float64).reshape(-1, 2)
         return cls(places, np.arange(first_person, first_person + len(places)))
 
-    def with_more(self, more: Records) -> Records:
+    def with_more(self, more: "Records") -> "Records":
         """Return these records and then the others."""
         return Records(np.concatenate([self.xy, more.xy]), np.concatenate([self.person, more.person]))
 
@@ -101,7 +99,7 @@ Opener = Callable[[Records, World, "Subject"], Any]
 Publisher = Callable[[Any], tuple[Floats, str]]
 
 
-def open_vault(records: Records, world: World, subject: Subject) -> Vault:
+def open_vault(records: Records, world: World, subject: "Subject") -> Vault:
     """Open a real vault, with the operating system's randomness, as any owner would."""
     person = {"person": "person", "max_points": subject.points_per_unit} if subject.points_per_unit > 1 else {}
     return Vault.open(

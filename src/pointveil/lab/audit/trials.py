@@ -1,7 +1,5 @@
 """Throw coins, publish releases, and note what can be seen of each coin."""
 
-from __future__ import annotations
-
 import secrets
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Who may be in the data, and who is known to be: places, each with a number of points."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,14 +25,14 @@ class Units:
         return len(self.xy)
 
     @classmethod
-    def at(cls, world: World, xy: object, weight: int, group: object = 0) -> Units:
+    def at(cls, world: World, xy: object, weight: int, group: object = 0) -> "Units":
         """Return units at these places, given in the world's coordinates: one, or a row of places, for each."""
         places = np.asarray(xy, dtype=np.float64)
         places = places[:, None, :] if places.ndim == 2 else places
         metres = world.projection.to_metres(places.reshape(-1, 2)).reshape(places.shape)
         return cls(metres, weight, np.broadcast_to(np.asarray(group, dtype=np.int64), len(places)))
 
-    def chosen(self, which: NDArray[np.bool_]) -> Units:
+    def chosen(self, which: NDArray[np.bool_]) -> "Units":
         """Return some of the units."""
         return Units(self.xy[which], self.weight, self.group[which])
 
@@ -52,11 +50,11 @@ class Known:
     count: Ints
 
     @classmethod
-    def of(cls, records: Records, world: World) -> Known:
+    def of(cls, records: Records, world: World) -> "Known":
         """Return where these records are."""
         return cls(world.projection.to_metres(records.xy), np.ones(len(records.xy), dtype=np.int64))
 
-    def with_units(self, units: Units, there: NDArray[np.bool_]) -> Known:
+    def with_units(self, units: Units, there: NDArray[np.bool_]) -> "Known":
         """Return these, and those units that are there."""
         more = units.xy[there].reshape(-1, 2)
         return Known(np.concatenate([self.xy, more]), np.append(self.count, np.full(len(more), units.weight)))
@@ -81,7 +79,7 @@ class Located:
     near_cell: Ints
 
     @classmethod
-    def of(cls, asked: Asked, units: Units, known: Known, size: int) -> Located:
+    def of(cls, asked: Asked, units: Units, known: Known, size: int) -> "Located":
         """Ask the cells once where all of them are."""
         places = units.xy.reshape(-1, 2)
         around = (places[:, None, :] + AROUND).reshape(-1, 2)

@@ -1,7 +1,5 @@
 """A city from the data folder: its world, and its points as a table."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

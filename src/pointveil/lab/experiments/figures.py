@@ -1,7 +1,5 @@
 """Draw the results: error by epsilon, radius, granularity and number of facilities."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path

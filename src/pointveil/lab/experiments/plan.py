@@ -1,7 +1,5 @@
 """What to run, as data: a plan is a TOML file."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from fnmatch import fnmatchcase
@@ -93,7 +91,7 @@ class Plan(Part):
         return measures
 
     @classmethod
-    def read(cls, path: str | Path) -> Plan:
+    def read(cls, path: str | Path) -> "Plan":
         """Read a plan from a TOML file."""
         path = Path(path)
         try:

@@ -1,7 +1,5 @@
 """Run a plan: every run is one file, written whole; what is there already is not run again."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """One tidy table of all results, and the means and spreads in it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
