@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells import Ints
 from pointveil.formats import Layout
 from pointveil.statement import Statement
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Share, Sites
@@ -31,7 +31,7 @@ class ScriptedVault:
 
     world: World
     everywhere: int = 10
-    script: Callable[[Cells, Share], NDArray[np.int64]] | None = None
+    script: Callable[[Cells, Share], Ints] | None = None
     epsilon: Fraction = Fraction(1)
     points_per_unit: int = 1
     asked: list[Share] = field(default_factory=list)
@@ -49,7 +49,7 @@ class ScriptedVault:
         values = np.full(len(cells), self.everywhere) if self.script is None else self.script(cells, share)
         return NoisyCounts(np.asarray(values, dtype=np.int64), share.purpose, share.epsilon, self.points_per_unit)
 
-    def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
+    def scatter(self, regions: Sites, wanted: Ints, share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Answer with the sites of each region in turn."""
         del max_uses
         self._spend(share)

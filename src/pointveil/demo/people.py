@@ -7,8 +7,8 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
+from pointveil.cells import Bools, Floats
 from pointveil.demo.city import Place, city, places
 from pointveil.demo.habits import Grounds, Spots, Streets
 from pointveil.errors import InputError
@@ -22,7 +22,7 @@ SCATTER, BAD_SCATTER, BAD_SHARE = 3.0, 14.0, 0.04  # metres by which phones err;
 class Habit(Protocol):
     """A way to be somewhere in town."""
 
-    def stand(self, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def stand(self, count: int, rng: np.random.Generator) -> Floats:
         """Return where that many people are."""
 
 
@@ -32,12 +32,12 @@ class Lost:
 
     bounds: tuple[float, float, float, float]
 
-    def stand(self, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def stand(self, count: int, rng: np.random.Generator) -> Floats:
         """Return anywhere within the bounds."""
         return rng.uniform(self.bounds[:2], self.bounds[2:], (count, 2))
 
 
-def people(world: World, *, count: int = 50_000, seed: int = SEED) -> NDArray[np.float64]:
+def people(world: World, *, count: int = 50_000, seed: int = SEED) -> Floats:
     """Invent where people are in the city of `city()`, (count, 2) metres; the same for the same seed.
 
     Nearly everyone is on land: along streets, on squares, in parks, around stations. As in files from real
@@ -71,7 +71,7 @@ def habits_of(world: World, somewhere: tuple[Place, ...], rng: np.random.Generat
     }
 
 
-def look_around(habits: dict[Habit, float], count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def look_around(habits: dict[Habit, float], count: int, rng: np.random.Generator) -> Floats:
     """Return where the phones of people say they are, in no order."""
     numbers = rng.multinomial(count, list(habits.values()))
     true = np.concatenate([habit.stand(int(n), rng) for habit, n in zip(habits, numbers, strict=True)])
@@ -79,9 +79,9 @@ def look_around(habits: dict[Habit, float], count: int, rng: np.random.Generator
     return rng.permutation(true + rng.normal(size=(count, 2)) * error[:, None])
 
 
-def within(bounds: tuple[float, float, float, float], xy: NDArray[np.float64]) -> NDArray[np.bool_]:
+def within(bounds: tuple[float, float, float, float], xy: Floats) -> Bools:
     """Say who is within the bounds."""
     west, south, east, north = bounds
     x, y = xy.T
-    inside: NDArray[np.bool_] = (x >= west) & (x < east) & (y >= south) & (y < north)
+    inside: Bools = (x >= west) & (x < east) & (y >= south) & (y < north)
     return inside

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats
 from pointveil.demo.city import ATTRIBUTION
 from pointveil.errors import missing_extra
 from pointveil.world.world import World
@@ -26,12 +26,7 @@ DOTS_PER_INCH = 160
 
 
 def draw_comparison(
-    world: World,
-    real: NDArray[np.float64],
-    synthetic: Mapping[str, NDArray[np.float64]],
-    path: Path,
-    *,
-    note: str = NOTE,
+    world: World, real: Floats, synthetic: Mapping[str, Floats], path: Path, *, note: str = NOTE
 ) -> None:
     """Write a PNG of the real points beside those of each method, all in metres, with a note that credits the map.
 
@@ -113,7 +108,7 @@ def _fill(ax: Any, shape: shapely.Geometry, colour: str) -> None:
         ax.add_patch(PathPatch(Outline.make_compound_path(*rings), facecolor=colour, linewidth=0))
 
 
-def _draw_points(ax: Any, xy: NDArray[np.float64], colour: str) -> None:
+def _draw_points(ax: Any, xy: Floats, colour: str) -> None:
     """Draw points as small dots that let each other shine through, the more the fainter."""
     faint = float(np.clip(60.0 / np.sqrt(max(len(xy), 1)), 0.08, 0.8))
     ax.plot(*xy.T, linestyle="none", marker="o", markersize=1.1, markeredgewidth=0, color=colour, alpha=faint, zorder=3)

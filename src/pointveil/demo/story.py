@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
-import numpy as np
-from numpy.typing import NDArray
-
+from pointveil.cells import Floats
 from pointveil.demo.city import city
 from pointveil.demo.people import people, write_people
 from pointveil.demo.pictures import draw_comparison
@@ -52,7 +50,7 @@ def tell_story(directory: Path, *, epsilon: object, stage: Stage) -> Iterator[Re
         real = people(world)
         real = real[world.on_land(real)]
         comparison = Comparison(real, real, world)
-    drawn: dict[str, NDArray[np.float64]] = {}
+    drawn: dict[str, Floats] = {}
     for name in METHODS:
         with stage(f"Synthesizing with {name}"):
             result, drawn[name] = _try(name, directory, comparison, epsilon)
@@ -68,7 +66,7 @@ def tell_story(directory: Path, *, epsilon: object, stage: Stage) -> Iterator[Re
         return
 
 
-def _try(name: str, directory: Path, comparison: Comparison, epsilon: object) -> tuple[Result, NDArray[np.float64]]:
+def _try(name: str, directory: Path, comparison: Comparison, epsilon: object) -> tuple[Result, Floats]:
     """Release the people once with this method, and measure."""
     world, began = comparison.world, process_time()
     ledger = Ledger(directory / "ledger.db")

@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import Floats
+from pointveil.cells import Floats, Ints
 
 ROUNDS = 80
 FINE_UP_TO, ALL_UP_TO = 400, 600
@@ -20,7 +19,7 @@ class Estimates(NamedTuple):
     variance: Floats
 
 
-def posterior(noisy: NDArray[np.int64], epsilon: float) -> Estimates:
+def posterior(noisy: Ints, epsilon: float) -> Estimates:
     """Return the posterior of each true count, given (n,) noisy counts that share one unknown distribution.
 
     The distribution of true counts under which the noisy ones are most likely is found by expectation maximisation.
@@ -41,7 +40,7 @@ def posterior(noisy: NDArray[np.int64], epsilon: float) -> Estimates:
     return Estimates(_median(given, truths)[place], mean[place], variance[place])
 
 
-def _candidates(seen: NDArray[np.int64]) -> Floats:
+def _candidates(seen: Ints) -> Floats:
     """Return the true counts to consider: all small ones, and of the large ones those near a noisy count."""
     highest = int(max(seen[-1], 0))
     if highest < ALL_UP_TO:

@@ -1,10 +1,11 @@
 """Make noisy counts non-negative without adding people."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from pointveil.cells import Floats
 
 
-def project_to_total(counts: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+def project_to_total(counts: Floats, total: float) -> Floats:
     """Return the non-negative numbers nearest to `counts` (n,) that add up to `total` people.
 
     The same amount is taken from every count, and what would fall below zero becomes zero. Clipping at zero alone

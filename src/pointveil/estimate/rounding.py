@@ -1,10 +1,11 @@
 """Round expected counts to whole people, without losing or inventing any."""
 
 import numpy as np
-from numpy.typing import NDArray
+
+from pointveil.cells import Floats, Ints
 
 
-def round_to_total(expected: NDArray[np.float64], total: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def round_to_total(expected: Floats, total: int, rng: np.random.Generator) -> Ints:
     """Return whole counts (n,) that add up to `total`, each within one of its share (systematic sampling).
 
     One random offset slides a comb of whole numbers along the running sum. So each count is right on average, and

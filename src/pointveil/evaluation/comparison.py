@@ -10,7 +10,7 @@ import shapely
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from pointveil.cells import Streets
+from pointveil.cells import Ints, Streets
 from pointveil.evaluation.facilities import Customers
 from pointveil.network import streets_of
 from pointveil.statement import Statement
@@ -18,7 +18,7 @@ from pointveil.world import World
 
 XY: TypeAlias = NDArray[np.float64]  # points in metres of the world, one row each: x, then y
 Floats: TypeAlias = NDArray[np.float64]
-Counts: TypeAlias = NDArray[np.int64]
+Counts: TypeAlias = Ints
 Kept = TypeVar("Kept")
 
 CENTRES = 100

@@ -5,9 +5,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import Grid, NestedGrid
+from pointveil.cells import Grid, Ints, NestedGrid
 from pointveil.estimate import project_parts, project_to_total, reconcile
 from pointveil.ground import clip_to_land
 from pointveil.partition.base import Budget, Counted, ask_total, grid_side, partitioner
@@ -60,7 +59,7 @@ def coarse_side(total: float, epsilon: Fraction, granularity: float) -> int:
     return max(LEAST_SIDE, grid_side(total, epsilon, granularity) // 4)
 
 
-def fine_sides(counts: NDArray[np.int64], epsilon: Fraction, granularity: float) -> NDArray[np.int64]:
+def fine_sides(counts: Ints, epsilon: Fraction, granularity: float) -> Ints:
     """Return into how many parts each coarse cell's side is cut, (cells,) (equation 7); at most MOST_PARTS in all."""
     sides = np.ceil(np.sqrt(np.maximum(counts, 0) * (float(epsilon) / granularity)))
     sides = np.maximum(sides, 1.0)

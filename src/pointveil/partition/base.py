@@ -7,9 +7,8 @@ from fractions import Fraction
 from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import Everywhere, Regions
+from pointveil.cells import Everywhere, Floats, Regions
 from pointveil.estimate import project_to_total
 from pointveil.ground import LandOf, clip_to_land
 from pointveil.plugins import Parts
@@ -26,7 +25,7 @@ class Counted:
     """A divided world, and an estimate of how many people each region has."""
 
     regions: Regions  # public, or made from noisy answers alone
-    counts: NDArray[np.float64]  # (regions,) people: non-negative, not whole; their sum estimates the total
+    counts: Floats  # (regions,) people: non-negative, not whole; their sum estimates the total
     land: LandOf  # the land of each region: where its people may be
 
     @property

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import RoadCells
+from pointveil.cells import Floats, RoadCells
 from pointveil.errors import InputError
 from pointveil.estimate import project_to_total
 from pointveil.network import road_cells
@@ -25,7 +24,7 @@ class RoadCounts:
 
     cells: RoadCells  # the edges, then the far cells
     noisy: NoisyCounts  # what the vault answered
-    counts: NDArray[np.float64]  # (cells,) people: zero where the answer was hardly more than noise
+    counts: Floats  # (cells,) people: zero where the answer was hardly more than noise
 
     @property
     def total(self) -> int:
@@ -86,7 +85,7 @@ class RoadSegments:
         return RoadCounts(cells, noisy, np.where(cells.habitable, counts, 0.0))
 
 
-def believe(raw: NDArray[np.float64], limit: float) -> NDArray[np.float64]:
+def believe(raw: Floats, limit: float) -> Floats:
     """Return the noisy counts above the limit, rescaled to the sum of all of them.
 
     The paper rescales to the true total before its threshold. The noisy total is the sum of the noisy counts

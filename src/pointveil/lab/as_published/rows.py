@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats
 from pointveil.errors import InputError
 from pointveil.lab.as_published import kernel, regions, road
 from pointveil.partition import Counted
@@ -30,7 +30,7 @@ KERNEL = (
 
 Shares = Mapping[str, float]
 Divide = Callable[[Rehearsal, World, Shares, np.random.Generator], Any]
-Place = Callable[[Rehearsal, World, Any, Shares, np.random.Generator], NDArray[np.float64]]
+Place = Callable[[Rehearsal, World, Any, Shares, np.random.Generator], Floats]
 
 
 @dataclass(frozen=True)
@@ -77,9 +77,7 @@ def not_private(vault: Rehearsal, row: Published) -> Statement:
     )
 
 
-def _weighted(
-    vault: Rehearsal, world: World, counted: Counted, _: Shares, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _weighted(vault: Rehearsal, world: World, counted: Counted, _: Shares, rng: np.random.Generator) -> Floats:
     placement = WeightedUniform(0.5)
     return placement.draw(world, counted, placement.ask(vault, world, counted, {}), counted.total, rng)
 

@@ -4,10 +4,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import beta
 
-from pointveil.cells import Bools, Floats
+from pointveil.cells import Bools, Floats, Ints
 
 CONFIDENCE = 0.95
 FIT, CHOOSE = 0.25, 0.5
@@ -36,7 +35,7 @@ class Trials:
     # for each question whose cells were the same in all trials: one row a trial, one column a cell
     answers: tuple[Floats, ...] = ()
     # the kind of each trial, if there are several: a guess may be made for one kind alone
-    group: NDArray[np.int64] | None = None
+    group: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.present)
@@ -240,7 +239,7 @@ class Tally:
     """How many trials lie above, below and on each of many values: one row an end, then shown and hidden ones."""
 
     cuts: Floats
-    counts: NDArray[np.int64]
+    counts: Ints
 
     def best(self, caution: float) -> tuple[float, Plan]:
         """Return the best plan, and its worth."""

@@ -13,9 +13,8 @@ from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from pointveil.cells import Floats
+from pointveil.cells import Floats, Ints
 from pointveil.methods import Method
 from pointveil.releases import synthesize
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Share, Sites, Vault
@@ -34,7 +33,7 @@ class Records:
     """An invented dataset: where each record is, in the world's coordinates, and whose it is."""
 
     xy: Floats
-    person: NDArray[np.int64]
+    person: Ints
 
     @classmethod
     def at(cls, xy: object, *, first_person: int = 0) -> "Records":
@@ -88,7 +87,7 @@ class Spy:
         self.asked.append(Asked(cells, answer))
         return answer
 
-    def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
+    def scatter(self, regions: Sites, wanted: Ints, share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Ask, note and return."""
         answer = cast("NoisyPoints", self.vault.scatter(regions, wanted, share, max_uses=max_uses))
         self.asked.append(Asked(regions, answer, max_uses))

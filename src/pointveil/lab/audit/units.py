@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import Floats, Ints
+from pointveil.cells import Bools, Floats, Ints
 from pointveil.lab.audit.subjects import Asked, Records
 from pointveil.world import World
 
@@ -32,7 +31,7 @@ class Units:
         metres = world.projection.to_metres(places.reshape(-1, 2)).reshape(places.shape)
         return cls(metres, weight, np.broadcast_to(np.asarray(group, dtype=np.int64), len(places)))
 
-    def chosen(self, which: NDArray[np.bool_]) -> "Units":
+    def chosen(self, which: Bools) -> "Units":
         """Return some of the units."""
         return Units(self.xy[which], self.weight, self.group[which])
 
@@ -54,7 +53,7 @@ class Known:
         """Return where these records are."""
         return cls(world.projection.to_metres(records.xy), np.ones(len(records.xy), dtype=np.int64))
 
-    def with_units(self, units: Units, there: NDArray[np.bool_]) -> "Known":
+    def with_units(self, units: Units, there: Bools) -> "Known":
         """Return these, and those units that are there."""
         more = units.xy[there].reshape(-1, 2)
         return Known(np.concatenate([self.xy, more]), np.append(self.count, np.full(len(more), units.weight)))

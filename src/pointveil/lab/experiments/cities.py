@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats
 from pointveil.demo.city import city as built_in_city
 from pointveil.demo.people import people
 from pointveil.errors import InputError
@@ -31,7 +31,7 @@ class Loaded:
 
     world: World  # what is public
     points: pa.Table  # longitude and latitude, as a table that a vault can be opened on
-    real: NDArray[np.float64]  # the points on land, in metres: what results are compared with. Not private
+    real: Floats  # the points on land, in metres: what results are compared with. Not private
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -98,7 +98,7 @@ def _sample(points: pa.Table, count: int | None) -> pa.Table:
     return points.take(np.random.default_rng(SAMPLE_SEED).choice(len(points), count, replace=False))
 
 
-def _real(points: pa.Table, world: World) -> NDArray[np.float64]:
+def _real(points: pa.Table, world: World) -> Floats:
     return Vault.rehearse(points, world, epsilon=1, seed=0).exact_points()
 
 
@@ -107,6 +107,6 @@ def _on_roads(points: pa.Table, world: World) -> pa.Table:
     return _table(world, Network.of(world).nearest(_real(points, world)).foot)
 
 
-def _table(world: World, xy: NDArray[np.float64]) -> pa.Table:
+def _table(world: World, xy: Floats) -> pa.Table:
     lon, lat = world.projection.from_metres(xy).T
     return pa.table({"lon": lon, "lat": lat})
