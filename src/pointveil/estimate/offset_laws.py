@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pointveil.cells import ON_THE_ROAD, EdgeOffsets, Floats, Ints, KindOffsets
-from pointveil.estimate.projection import project_to_total
+from pointveil.estimate.consistency import project_to_total
 from pointveil.estimate.road_law import Pieces, fit_factors, shrink
 from pointveil.vault import NoisyCounts
 

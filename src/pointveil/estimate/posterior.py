@@ -4,9 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pointveil.cells import Floats, Ints
+from pointveil.cells import Floats, Ints, Leaves
+from pointveil.estimate.context import expect_from_neighbours
+from pointveil.vault import NoisyCounts
 
 ROUNDS = 80
+MOST_KINDS, LEAST_OF_A_KIND = 50, 400  # groups of similar leaves, and leaves in each
 FINE_UP_TO, ALL_UP_TO = 400, 600
 """Beyond 600 people only some true counts are considered: every one up to 400, and the noisy ones themselves."""
 
@@ -17,6 +20,21 @@ class Estimates(NamedTuple):
     median: Floats
     mean: Floats
     variance: Floats
+
+
+def denoise(noisy: NoisyCounts, prior: Floats, leaves: Leaves) -> Estimates:
+    """Return the posterior of each leaf's true count.
+
+    Leaves are sorted by the count that their neighbours predict, and cut into groups of at least 400. Leaves of one
+    group are alike, so the distribution of their true counts can be fitted to their noisy ones (empirical Bayes).
+    """
+    expected = expect_from_neighbours(noisy.values.astype(np.float64), prior, leaves, noisy.variance)
+    order = np.argsort(expected, kind="stable")
+    kinds = int(np.clip(len(order) // LEAST_OF_A_KIND, 1, MOST_KINDS))
+    result = np.empty((3, len(order)))
+    for kind in np.array_split(order, kinds):
+        result[:, kind] = posterior(noisy.values[kind], float(noisy.noise_epsilon))
+    return Estimates(*result)
 
 
 def posterior(noisy: Ints, epsilon: float) -> Estimates:

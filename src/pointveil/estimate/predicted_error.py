@@ -19,14 +19,11 @@ def predict_cell_error(counts: Floats, size: tuple[float, float], epsilon: float
     if total <= 0:
         return 0.0
     side = float(np.sqrt(size[0] * size[1]))  # metres
-    noise = _noise_share(counts, epsilon) / max(1.0, cell / side)
-    uneven = _unevenness(counts, epsilon) * _growth(side / cell)
-    return float(min(np.hypot(noise, uneven), 2.0))
-
-
-def _noise_share(counts: Floats, epsilon: float) -> float:
-    """Return the noise left in the counts, per point; where nobody is, it was taken away again."""
-    return float(np.minimum(counts, 1 / epsilon).sum() / counts.sum())
+    # Where nobody is, the noise was taken away again.
+    noise = float(np.minimum(counts, 1 / epsilon).sum() / total) / max(1.0, cell / side)
+    # Unevenness adds up over halvings within a region, or, in larger cells, only along their rim.
+    growth = float(np.sqrt(1 + 2 * np.log2(side / cell)) if side >= cell else (side / cell) ** 1.25)
+    return float(min(np.hypot(noise, _unevenness(counts, epsilon) * growth), 2.0))
 
 
 def _unevenness(counts: Floats, epsilon: float) -> float:
@@ -37,8 +34,3 @@ def _unevenness(counts: Floats, epsilon: float) -> float:
         apart += float(np.sqrt(np.maximum((one - other) ** 2 - noise, 0.0)).sum())
         together += float((one + other).sum())
     return apart / together if together else 0.0
-
-
-def _growth(regions: float) -> float:
-    """Return how unevenness adds up: over halvings within a region, or, in larger cells, only along their rim."""
-    return float(np.sqrt(1 + 2 * np.log2(regions)) if regions >= 1 else regions**1.25)

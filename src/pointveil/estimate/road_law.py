@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.cells import Floats, Ints
-from pointveil.estimate.projection import project_to_total
+from pointveil.estimate.consistency import project_to_total
 from pointveil.vault import NoisyCounts
 
 ROUNDS = 10

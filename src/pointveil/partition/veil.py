@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 from pointveil.cells import COARSER, Distances, Everywhere, Floats, Leaves, Precision, Raster, blocks
-from pointveil.estimate.denoising import denoise
-from pointveil.estimate.projection import project_to_total
+from pointveil.estimate.consistency import project_to_total
+from pointveil.estimate.posterior import denoise
 from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law
 from pointveil.estimate.totals import at_most_the_total, fuse_blocks, match_totals
 from pointveil.ground import leaves_from_levels, peopled_area, raster_of, split_levels
