@@ -5,7 +5,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells.arrays import Floats, Ints, ShortInts
+from pointveil.cells.arrays import Floats, ShortInts
 from pointveil.cells.leaves import Leaves
 from pointveil.cells.raster import Raster
 
@@ -18,7 +18,7 @@ MOST_UNITS = 1e6
 def leaves_from_levels(raster: Raster, level: NDArray[np.int8]) -> Leaves:
     """Return the leaves, given the level of each cell, which is one and the same within a leaf."""
     corner = _corners(level)
-    code = corner.ravel()[_flat(raster)]
+    code = corner[raster.column, raster.row]
     # A leaf is one run of the Hilbert curve, along which the cells are ordered.
     first = np.append(True, code[1:] != code[:-1])[: len(code)]
     start = code[first].astype(np.int64)
@@ -37,11 +37,6 @@ def _corners(level: NDArray[np.int8]) -> ShortInts:
         column, row = (columns >> value) << value, (rows >> value) << value
         np.add(column[:, None] * np.int32(len(rows)), row, out=corner, where=level == value)
     return corner
-
-
-def _flat(raster: Raster) -> Ints:
-    """Return the number of each cell with land among all, row after row."""
-    return raster.column.astype(np.int64) * raster.shape[1] + raster.row
 
 
 def split_levels(mass: Floats, target: float, *, slope: float, reference: float, top: int) -> NDArray[np.int8]:

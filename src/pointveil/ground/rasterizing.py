@@ -1,7 +1,9 @@
-"""Make the raster of a world, tile by tile, so that a large one needs little memory."""
+"""Make the raster of a world, tile by tile, so that a large one needs little memory; and measure its peopled land."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import shapely
@@ -27,6 +29,9 @@ PIXEL = 2.5
 MOST_PIXELS = 4e7
 SLIVER_SITES = 1000
 LEAST_LAND = 0.02  # the part of the land that a far bin must have
+AREA_CELL, MOST_CELLS = 25.0, 4e7  # side in metres, and number, of the cells that measure the land near roads
+
+_AREAS: WeakKeyDictionary[World, float] = WeakKeyDictionary()
 
 
 class Sizes(NamedTuple):
@@ -71,6 +76,26 @@ def make_raster(world: World, side: float, multiple: int) -> Raster:
 def road_lines(world: World) -> NDArray[Any]:
     """Return the streets of the world's network, none if it has no roads."""
     return np.zeros(0, dtype=object) if world.roads is None else np.asarray(Network.of(world).edges.lines)
+
+
+def peopled_area(world: World) -> float:
+    """Return the area of land near roads in square metres, or of all land where there are no roads."""
+    if world not in _AREAS:
+        _AREAS[world] = _peopled_area(world)
+    return _AREAS[world]
+
+
+def _peopled_area(world: World) -> float:
+    lines = road_lines(world)
+    width, height = world.size
+    side = max(AREA_CELL, float(np.sqrt(width * height / MOST_CELLS)))
+    shape = int(np.ceil(width / side)), int(np.ceil(height / side))
+    near = cell_distances(lines, side, shape) <= NEAR
+    if not near.any():
+        return float(world.land_area)
+    column, row = np.nonzero(near)
+    middle = np.asarray((np.column_stack([column, row]) + 0.5) * side, dtype=np.float64)
+    return max(float(world.on_land(middle).sum()), 1.0) * side * side
 
 
 def distance_bins(away: Floats) -> Floats:
@@ -126,33 +151,20 @@ def _entries(patch: ShortInts, pixels: Pixels, sizes: Sizes) -> Iterator[tuple[S
 
 def _sliver(world: World, sizes: Sizes) -> Raster:
     """Return the raster of a world whose land slips between all pixels: one cell, and a few sites on that land."""
-    triangles = Triangulation.of([world.land])
-    sites = triangles.pick(np.zeros(SLIVER_SITES, dtype=np.int64), np.random.default_rng(0))
+    sites = Triangulation.of([world.land]).pick(np.zeros(SLIVER_SITES, dtype=np.int64), np.random.default_rng(0))
     zero = np.zeros(1, dtype=np.int32)
     nothing = np.zeros((0, sizes.per_side**2), dtype=np.uint8)
-    last = np.full(1, sizes.bins - 1, dtype=np.uint8)
-    return Raster(
-        sizes.side,
-        sizes.shape,
-        sizes.per_side,
-        zero,
-        zero,
-        np.full(1, -sizes.bins, dtype=np.int32),
-        nothing,
-        np.zeros(sizes.shape, dtype=np.int32),
-        zero,
-        last,
-        np.full(1, SLIVER_SITES, dtype=np.int32),
-        sizes.bins,
-        sites,
-        np.zeros(1, dtype=np.int64),
-    )
+    one_cell = _assembled(sizes, Cells(zero, zero, zero - np.int32(sizes.bins)), nothing)
+    everywhere, area = np.zeros(sizes.shape, dtype=np.int32), np.full(1, SLIVER_SITES, dtype=np.int32)
+    return replace(one_cell, index=everywhere, entry_area=area, sites=sites, first_site=np.zeros(1, dtype=np.int64))
 
 
 def land_cells(world: World, side: float, shape: tuple[int, int]) -> tuple[Bools, Bools]:
     """Return which cells are wholly land, and which may be partly: first by tiles, then cell by cell at the shore."""
     tiles = -(-shape[0] // TILE), -(-shape[1] // TILE)
-    dry, shore = (_repeated(part, TILE, shape) for part in _sorted_squares(world, side * TILE, *_everywhere(tiles)))
+    dry, shore = (
+        _repeated(part, TILE, shape) for part in _sorted_squares(world, side * TILE, *np.indices(tiles).reshape(2, -1))
+    )
     whole, partly = dry, np.zeros(shape, dtype=bool)
     for first in range(0, shape[0], TILE):
         strip = slice(first, first + TILE)
@@ -171,11 +183,6 @@ def _sorted_squares(world: World, side: float, column: Ints, row: Ints) -> tuple
     beyond = (west >= width) | (south >= height)
     crossing = ~beyond & ((west + side > width) | (south + side > height))
     return dry & ~beyond & ~crossing, ~beyond & (~decided | (crossing & dry))
-
-
-def _everywhere(shape: tuple[int, int]) -> tuple[Ints, Ints]:
-    column, row = np.indices(shape)
-    return column.ravel(), row.ravel()
 
 
 def _repeated(tiles: Bools, times: int, shape: tuple[int, int]) -> Bools:
