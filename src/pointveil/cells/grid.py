@@ -66,8 +66,7 @@ class Grid:
 
     def lower_corners(self) -> Floats:
         """Return the south-west corner of each cell."""
-        across, along = self.edges
-        return np.column_stack([np.tile(across[:-1], self.rows), np.repeat(along[:-1], self.columns)])
+        return self.rectangles()[:, :2]
 
     def rectangles(self) -> Floats:
         """Return west, south, east and north of each cell."""

@@ -55,3 +55,17 @@ class Raster:
         with np.errstate(invalid="ignore"):
             place = np.nan_to_num(np.clip(np.floor(metres * scale), 0, self.per_side - 1))
         return np.asarray(place, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Cells by distance to the nearest road, told by the pixel of a raster that holds a record."""
+
+    raster: Raster
+
+    def __len__(self) -> int:
+        return self.raster.bins
+
+    def locate(self, xy: Floats) -> Ints:
+        """Return the one bin of each record, or -1."""
+        return self.raster.bin_of(xy)
