@@ -1,6 +1,6 @@
 """What people do in a town: walk its streets, sit in its parks, wait at its stops."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import shapely
@@ -10,6 +10,7 @@ from pointveil.cells import Floats
 from pointveil.demo.city import Place
 from pointveil.ground.triangles import Triangulation
 from pointveil.world.roads import Roads
+from pointveil.world.shapes import straight_pieces
 
 Generator = np.random.Generator
 
@@ -120,10 +121,10 @@ class Streets:
     @classmethod
     def of(cls, roads: Roads, spots: Spots, rng: Generator) -> "Streets":
         """Let people choose their streets and doors."""
-        corners, line = shapely.get_coordinates(roads.lines_m, return_index=True)
-        same = line[1:] == line[:-1]
-        starts, steps, line = corners[:-1][same], np.diff(corners, axis=0)[same], line[1:][same]
-        crowd, *manners = np.array([_class_of(highway) for highway in roads.attributes["highway"].to_pylist()]).T
+        starts, stops, line = straight_pieces(roads.lines_m)
+        steps = stops - starts
+        classes = [astuple(STREET_CLASSES[highway]) for highway in roads.attributes["highway"].to_pylist()]
+        crowd, *manners = np.array(classes).T
         liked = _taste_by_name(roads.attributes["name"].to_pylist(), rng)
         weight = np.hypot(*steps.T) * (crowd * liked)[line] * spots.pull(starts + steps / 2)
         doors = _shares(_taste(DOORWAYS, rng))
@@ -151,11 +152,6 @@ class Streets:
         part = (where - begins) / (self.ends[stretch] - begins)
         steps = self.steps[stretch]
         return stretch, self.starts[stretch] + part[:, None] * steps, steps / np.hypot(*steps.T)[:, None]
-
-
-def _class_of(highway: str) -> tuple[float, float, float, float]:
-    manner = STREET_CLASSES[highway]
-    return manner.crowd, manner.lane, manner.pavement, manner.walking
 
 
 def _taste_by_name(names: list[str | None], rng: Generator) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pointveil.cells import Bools, Floats
+from pointveil.cells.arrays import Bounds, Floats, within
 from pointveil.demo.city import Place, city, places
 from pointveil.demo.habits import Grounds, Spots, Streets
 from pointveil.errors import InputError
@@ -30,7 +30,7 @@ class Habit(Protocol):
 class Lost:
     """Phones with no idea where they are."""
 
-    bounds: tuple[float, float, float, float]
+    bounds: Bounds
 
     def stand(self, count: int, rng: np.random.Generator) -> Floats:
         """Return anywhere within the bounds."""
@@ -48,7 +48,7 @@ def people(world: World, *, count: int = 50_000, seed: int = SEED) -> Floats:
     found = np.empty((0, 2))
     while len(found) < count:
         xy = look_around(habits, count, rng)
-        found = np.concatenate([found, xy[within(world.bounds, xy)]])
+        found = np.concatenate([found, xy[within(world.bounds, *xy.T)]])
     return found[:count]
 
 
@@ -77,11 +77,3 @@ def look_around(habits: dict[Habit, float], count: int, rng: np.random.Generator
     true = np.concatenate([habit.stand(int(n), rng) for habit, n in zip(habits, numbers, strict=True)])
     error = np.where(rng.random(count) < BAD_SHARE, BAD_SCATTER, SCATTER)
     return rng.permutation(true + rng.normal(size=(count, 2)) * error[:, None])
-
-
-def within(bounds: tuple[float, float, float, float], xy: Floats) -> Bools:
-    """Say who is within the bounds."""
-    west, south, east, north = bounds
-    x, y = xy.T
-    inside: Bools = (x >= west) & (x < east) & (y >= south) & (y < north)
-    return inside

@@ -109,16 +109,13 @@ def _chosen(file: Path, kinds: Collection[str], layer: str | None) -> str:
             raise InputError(f"{file.name} has no layer '{layer}'; it has {', '.join(listed) or 'none'}.")
         return layer
     # A layer of the wrong kind is chosen all the same, for the sake of the clearer error later.
-    candidates = next((found for wanted in (kinds, ANYTHING) if (found := [*_of(listed, wanted)])), list(listed))
+    fitting = ([name for name, kind in listed.items() if kind in wanted] for wanted in (kinds, ANYTHING))
+    candidates = next((names for names in fitting if names), list(listed))
     if not candidates:
         raise InputError(f"{file.name} holds no shapes, only a table.")
     if len(candidates) > 1:
         raise InputError(f"{file.name} has several layers: {', '.join(candidates)}. Say which with layer=.")
     return candidates[0]
-
-
-def _of(listed: dict[str, str], kinds: Collection[str]) -> Iterator[str]:
-    return (name for name, kind in listed.items() if kind in kinds)
 
 
 def geoparquet_column(schema: Any, source: str) -> tuple[str, dict[str, Any], Any]:

@@ -8,6 +8,7 @@ import shapely
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
+from pointveil.world.shapes import shape_array, straight_pieces
 
 BESIDE = 1e-3  # of a segment's length: how far beside its middle we look
 FARTHEST_BESIDE = 1e-7  # degrees, about a centimetre
@@ -19,7 +20,7 @@ def enclose_sea(coast: Sequence[Any], boundary: Any, name: str) -> list[Any]:
     An area in degrees may reach over the antimeridian; the coast, which is parted there, is joined again.
     """
     west, _, east, _ = boundary.bounds
-    lines = _array(coast) if west >= -180 and east <= 180 else _joined_at_antimeridian(_array(coast))
+    lines = shape_array(coast) if west >= -180 and east <= 180 else _joined_at_antimeridian(shape_array(coast))
     lines = lines[shapely.intersects(lines, boundary)]
     shores = _within(lines, boundary)
     if not len(shores):
@@ -43,9 +44,7 @@ def _joined_at_antimeridian(coast: NDArray[Any]) -> NDArray[Any]:
 
     Map makers close land at the antimeridian on both sides; where nothing parts it any more, that is no coast.
     """
-    points, line = shapely.get_coordinates(coast, return_index=True)
-    follows = line[1:] == line[:-1]
-    start, end = points[:-1][follows], points[1:][follows]
+    start, end, _ = straight_pieces(coast)
     # The short way round; all others stay as they are, to the last bit, so that pieces meet.
     end[:, 0] -= 360 * np.rint((end[:, 0] - start[:, 0]) / 360)
     real = (np.abs(start[:, 0]) < 180) | (end[:, 0] != start[:, 0])
@@ -62,17 +61,9 @@ def _within(lines: NDArray[Any], boundary: Any) -> NDArray[Any]:
     return kept
 
 
-def _array(coast: Sequence[Any]) -> NDArray[Any]:
-    lines = np.empty(len(coast), dtype=object)
-    lines[:] = list(coast)
-    return lines
-
-
 def _faces_beside(shores: NDArray[Any], faces: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the faces on the left and on the right of the shores."""
-    points, shore = shapely.get_coordinates(shores, return_index=True)
-    same = shore[1:] == shore[:-1]
-    start, end = points[:-1][same], points[1:][same]
+    start, end, _ = straight_pieces(shores)
     step = end - start
     length = np.maximum(np.hypot(step[:, 0], step[:, 1]), 1e-300)
     reach = np.minimum(BESIDE, FARTHEST_BESIDE / length)

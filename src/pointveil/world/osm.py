@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -11,14 +12,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import shapely
-from numpy.typing import NDArray
 
 from pointveil.errors import InputError, missing_extra
 from pointveil.files.crs import DEGREES, crs_name, known_crs, same_crs, transform
 from pointveil.files.vector_layer import LINES, POLYGONS
 from pointveil.world.coast import enclose_sea
 from pointveil.world.layers import Layer
-from pointveil.world.shapes import unwrap_boundary
+from pointveil.world.shapes import shape_array, unwrap_boundary
 
 BENDS = 64  # pieces of a boundary's longest side that stay straight in degrees
 KEPT_TAGS = ("highway", "name", "bridge")
@@ -88,7 +88,7 @@ def read_roads(path: str | os.PathLike[str]) -> Layer:
     if not lines:
         raise InputError(f"{Path(path).name} has no driveable streets.")
     attributes = {key: pa.array([row.get(key) for row in rows], pa.string()) for key in KEPT_TAGS}
-    return Layer(_array(lines), pa.table(attributes), DEGREES, Path(path).name)
+    return Layer(shape_array(lines), pa.table(attributes), DEGREES, Path(path).name)
 
 
 def read_water(path: str | os.PathLike[str], boundary: Any) -> Layer:
@@ -101,7 +101,7 @@ def read_water(path: str | os.PathLike[str], boundary: Any) -> Layer:
     polygons = [*enclose_sea(coast, boundary, name), *inland]
     if not polygons:
         raise InputError(f"{name} has no water and no coastline inside the boundary. Leave it out if there is none.")
-    return Layer(_array(polygons), pa.table({}), DEGREES, name)
+    return Layer(shape_array(polygons), pa.table({}), DEGREES, name)
 
 
 def read_graph(path: Path, kinds: tuple[str, ...], boundary: Any) -> Layer:
@@ -129,7 +129,7 @@ def streets_of(graph: Any, name: str) -> Layer:
     attributes = {
         key: pa.array([_word(value) for value in frame[key]], pa.string()) for key in KEPT_TAGS if key in frame
     }
-    return Layer(_array(frame.geometry), pa.table(attributes), crs_name(known_crs(graph.graph["crs"], name)), name)
+    return Layer(shape_array(frame.geometry), pa.table(attributes), crs_name(known_crs(graph.graph["crs"], name)), name)
 
 
 def fetch_place(place: str) -> tuple[Any, Layer, Layer | None]:
@@ -139,7 +139,7 @@ def fetch_place(place: str) -> tuple[Any, Layer, Layer | None]:
     """
     osmnx = _osmnx()
     with _asking(place):
-        boundary = shapely.force_2d(shapely.union_all(_array(osmnx.geocode_to_gdf(place).geometry)))
+        boundary = shapely.force_2d(shapely.union_all(shape_array(osmnx.geocode_to_gdf(place).geometry)))
         if boundary.geom_type not in POLYGONS:
             raise InputError(f"OpenStreetMap knows '{place}' as a spot, not as an area. Name a town, or give --bounds.")
         graph = osmnx.graph_from_polygon(boundary, network_type="drive", retain_all=True, truncate_by_edge=True)
@@ -162,7 +162,7 @@ def _fetch_water(osmnx: Any, boundary: Any, place: str) -> Layer | None:
         if is_water(row) and shape.geom_type in POLYGONS
     ]
     polygons = [*enclose_sea(coast, boundary, place), *inland]
-    return Layer(_array(polygons), pa.table({}), DEGREES, place) if polygons else None
+    return Layer(shape_array(polygons), pa.table({}), DEGREES, place) if polygons else None
 
 
 @contextlib.contextmanager
@@ -260,26 +260,17 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def _array(shapes: Iterable[Any]) -> NDArray[Any]:
-    many = list(shapes)
-    array = np.empty(len(many), dtype=object)
-    array[:] = many
-    return array
-
-
 def _osmium() -> Any:
-    try:
-        import osmium
-        import osmium.filter
-        import osmium.geom
-    except ImportError:
-        raise missing_extra("osm", "osmium") from None
-    return osmium
+    return _imported("osmium", "osmium.filter", "osmium.geom")
 
 
 def _osmnx() -> Any:
+    return _imported("osmnx")
+
+
+def _imported(package: str, *modules: str) -> Any:
     try:
-        import osmnx
+        loaded, *_ = [import_module(name) for name in (package, *modules)]
     except ImportError:
-        raise missing_extra("osm", "osmnx") from None
-    return osmnx
+        raise missing_extra("osm", package) from None
+    return loaded

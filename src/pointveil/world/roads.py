@@ -79,30 +79,15 @@ def _plain(column: Any) -> pa.Array:
         return column
     if pa.types.is_integer(kind) and kind != pa.uint64():
         return column.cast(pa.int64())
-    if pa.types.is_floating(kind):
-        return _plain_floats(column)
-    return _plain_text(column)
-
-
-def _plain_floats(column: Any) -> pa.Array:
-    # SQLite knows neither NaN nor a negative zero.
-    numbers = column.cast(pa.float64())
-    numbers = pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
-    return pc.add(numbers, 0.0)
-
-
-def _plain_text(column: Any) -> pa.Array:
-    texts = [None if value is None else _text(value) for value in column.to_pylist()]
-    return pa.array(texts, pa.string())
+    if pa.types.is_floating(kind):  # SQLite knows neither NaN nor a negative zero
+        numbers = column.cast(pa.float64())
+        return pc.add(pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers), 0.0)
+    return pa.array([None if value is None else _text(value) for value in column.to_pylist()], pa.string())
 
 
 def _text(value: Any) -> str:
-    text = value if isinstance(value, str) else _written_out(value)
+    text = json.dumps(value, default=str, ensure_ascii=False) if isinstance(value, list | dict) else str(value)
     return text.replace("\0", "")  # where text ends, for GDAL
-
-
-def _written_out(value: Any) -> str:
-    return json.dumps(value, default=str, ensure_ascii=False) if isinstance(value, list | dict) else str(value)
 
 
 def _plain_names(names: list[str]) -> list[str]:

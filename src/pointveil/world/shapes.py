@@ -1,6 +1,6 @@
 """Clean the polygons and lines of a world once, when it is made."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,14 @@ from numpy.typing import NDArray
 from pointveil.cells.arrays import Bounds, Floats, Ints
 
 Shapes = NDArray[Any]
+
+
+def shape_array(shapes: Iterable[Any]) -> Shapes:
+    """Return shapes as an array of objects."""
+    many = list(shapes)
+    array = np.empty(len(many), dtype=object)
+    array[:] = many
+    return array
 
 
 def join_polygons(shapes: Shapes) -> Any:

@@ -19,8 +19,7 @@ from pointveil.files.crs import crs_name, parse_crs, short_name
 from pointveil.files.vector_layer import LINES, POLYGONS
 from pointveil.world import osm, package, shapes
 from pointveil.world.land import land_test
-from pointveil.world.layers import Layer, check_shapes, read_layer
-from pointveil.world.memory import layer_from
+from pointveil.world.layers import Layer, check_shapes, layer_from, read_layer
 from pointveil.world.projection import Projection
 from pointveil.world.roads import Roads, hash_attributes, plain_attributes, plain_lines
 
@@ -218,7 +217,7 @@ class World:
         return {
             "crs": self.projection.crs,
             "bounds": list(bounds),
-            "boundary": "box" if self._is_box else "polygon",
+            "boundary": "box" if shapely.equals(self.boundary, shapely.box(*bounds)) else "polygon",
             "width_m": self.bounds[2],
             "height_m": self.bounds[3],
             "land_km2": self.land_area / 1e6,
@@ -251,10 +250,6 @@ class World:
 
     def __hash__(self) -> int:
         return hash(self.digest)
-
-    @cached_property
-    def _is_box(self) -> bool:
-        return bool(shapely.equals(self.boundary, shapely.box(*self.boundary.bounds)))
 
     def _in_metres(self, shape: Any) -> Any:
         moved = shapely.transform(shape, self.projection.to_metres)
