@@ -28,33 +28,15 @@ FARTHEST = 2**30  # cells; keeps row and column numbers within an integer
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Real and synthetic points in one world: what every measure is given.
+    """Real and synthetic points in one world: what every measure is given."""
 
-    Parameters
-    ----------
-    real
-        The real points on land, `(n, 2)` finite metres of the world.
-    synthetic
-        The synthetic points, `(m, 2)` finite metres.
-    world
-        Where they are.
-    seed
-        Chooses centres, grid shifts and samples.
-    names
-        What to call the two in reports.
-    left_out
-        How many points of each were not compared: real ones that are not on land, and points without coordinates.
-    statement
-        What is promised about the synthetic points, if anything.
-    """
-
-    real: XY
-    synthetic: XY
+    real: XY  # those on land, (n, 2) finite metres of the world
+    synthetic: XY  # (m, 2) finite metres
     world: World
-    seed: int = 0
-    names: tuple[str, str] = ("the real points", "the synthetic points")
-    left_out: tuple[int, int] = (0, 0)
-    statement: Statement | None = None
+    seed: int = 0  # chooses centres, grid shifts and samples
+    names: tuple[str, str] = ("the real points", "the synthetic points")  # for reports
+    left_out: tuple[int, int] = (0, 0)  # not compared: real points off land, and points without coordinates
+    statement: Statement | None = None  # what is promised about the synthetic points, if anything
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def against(self, synthetic: XY) -> "Comparison":

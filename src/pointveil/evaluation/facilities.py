@@ -11,8 +11,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from pointveil.errors import InputError
-from pointveil.evaluation.errors import UnmeasuredError
+from pointveil.errors import InputError, UnmeasuredError
 
 Floats = NDArray[np.float64]
 Chosen = NDArray[np.int64]  # numbers of the chosen candidates, rising

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
+from pointveil.errors import UnmeasuredError
 from pointveil.evaluation.comparison import Comparison
-from pointveil.evaluation.errors import UnmeasuredError
 from pointveil.plugins import Table
 
 Function = TypeVar("Function", bound=Callable[..., float])

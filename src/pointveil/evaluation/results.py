@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pointveil.errors import InputError
+from pointveil.errors import InputError, UnmeasuredError
 from pointveil.evaluation.comparison import Comparison
-from pointveil.evaluation.errors import UnmeasuredError
 from pointveil.evaluation.points import compare
 from pointveil.evaluation.registry import MEASURES
 from pointveil.world import World

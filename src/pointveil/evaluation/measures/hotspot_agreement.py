@@ -8,7 +8,7 @@ from scipy.ndimage import gaussian_filter
 
 from pointveil.errors import InputError
 from pointveil.evaluation.comparison import XY, Comparison
-from pointveil.evaluation.dice import dice
+from pointveil.evaluation.measures.agreement import dice
 from pointveil.evaluation.registry import Sizes, measure
 from pointveil.world import World
 
@@ -71,16 +71,8 @@ def hotspot_agreement(
 ) -> float:
     """Return the Sørensen–Dice coefficient of the real and the synthetic hotspots; one kernel serves both.
 
-    Parameters
-    ----------
-    comparison
-        What to compare.
-    granularity
-        Number of cells along each side of the world's bounds.
-    percentile
-        A hotspot is a cell denser than this percentile of all cells.
-    bandwidth
-        Standard deviation of the kernel: metres, or a rule of `BANDWIDTHS`.
+    The world's bounds have `granularity` cells along each side, and a hotspot is one denser than the percentile of
+    all. The bandwidth is the standard deviation of the kernel: metres, or a rule of `BANDWIDTHS`.
     """
     world = comparison.world
     width = _bandwidth(bandwidth, comparison.real, _cell_size(world, granularity))

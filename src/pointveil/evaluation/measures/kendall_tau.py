@@ -4,8 +4,8 @@ from math import sqrt
 
 import numpy as np
 
+from pointveil.errors import UnmeasuredError
 from pointveil.evaluation.comparison import SHIFTS, Comparison, Counts
-from pointveil.evaluation.errors import UnmeasuredError
 from pointveil.evaluation.registry import measure
 
 

@@ -31,18 +31,8 @@ def most_influential_agreement(
 ) -> float:
     """Return the Sørensen–Dice coefficient of the facilities chosen for real and for synthetic customers.
 
-    Parameters
-    ----------
-    comparison
-        Its points are the customers.
-    choose
-        How many facilities to open.
-    reach
-        How far a customer goes, in metres.
-    candidates, existing
-        Where a facility may open (default: the centres), and where there is one already; in metres.
-    solver
-        "exact" or "greedy".
+    Of the candidates (default: the centres), beside the existing ones, `choose` are opened by the solver "exact" or
+    "greedy". A customer goes `reach` metres at most.
     """
 
     def answer(customers: Customers) -> Chosen:

@@ -36,11 +36,7 @@ def _read(name: str) -> str:
 
 def write_page(path: Path, page: str) -> None:
     """Write a page that appears whole or not at all."""
-
-    def write(new: Path) -> None:
-        new.write_text(page, encoding="utf-8")
-
-    write_whole(path, write)
+    write_whole(path, lambda new: new.write_text(page, encoding="utf-8"))
 
 
 def statement_data(statement: Statement | None) -> dict[str, Any] | None:

@@ -98,18 +98,15 @@ Opener = Callable[[Records, World, "Subject"], Any]
 Publisher = Callable[[Any], tuple[Floats, str]]
 
 
+def opening(world: World, subject: "Subject") -> dict[str, Any]:
+    """Return how a vault is opened on records of this unit."""
+    person = {"person": "person", "max_points": subject.points_per_unit} if subject.points_per_unit > 1 else {}
+    return {"columns": ("x", "y"), "crs": world.projection.crs, **person}
+
+
 def open_vault(records: Records, world: World, subject: "Subject") -> Vault:
     """Open a real vault, with the operating system's randomness, as any owner would."""
-    person = {"person": "person", "max_points": subject.points_per_unit} if subject.points_per_unit > 1 else {}
-    return Vault.open(
-        records.table(),
-        world,
-        epsilon=subject.claim,
-        columns=("x", "y"),
-        crs=world.projection.crs,
-        ledger=None,
-        **cast("Any", person),
-    )
+    return Vault.open(records.table(), world, epsilon=subject.claim, ledger=None, **opening(world, subject))
 
 
 @dataclass(frozen=True)

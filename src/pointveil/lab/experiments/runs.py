@@ -111,11 +111,8 @@ class Shelf:
     def put(self, run: Run, result: dict[str, Any]) -> None:
         """Write a result so that it is there whole or not at all."""
         self.folder.mkdir(parents=True, exist_ok=True)
-
-        def write(new: Path) -> None:
-            new.write_text(json.dumps(result, indent=1, sort_keys=True), encoding="utf-8")
-
-        write_whole(self._path(run), write)
+        text = json.dumps(result, indent=1, sort_keys=True)
+        write_whole(self._path(run), lambda new: new.write_text(text, encoding="utf-8"))
 
     def missing(self, run: Run) -> frozenset[str]:
         """Return what has not been measured yet."""
@@ -212,16 +209,13 @@ def vary(method: Method, split: dict[str, str], parameters: dict[str, float]) ->
     """Return a method with another split, and other parameters of its partitioner or placement."""
     parts: dict[str, Any] = {"partitioner": method.partitioner, "placement": method.placement}
     for name, value in parameters.items():
-        owner = next((kind for kind, part in parts.items() if name in _fields(part)), None)
+        has_it = (kind for kind, part in parts.items() if name in {field.name for field in dataclasses.fields(part)})
+        owner = next(has_it, None)
         if owner is None:
             raise InputError(f"'{method.name}' has no parameter '{name}'.")
         parts[owner] = dataclasses.replace(parts[owner], **{name: value})
     changed = dataclasses.replace(method, **parts)
     return changed.with_split(split) if split else changed
-
-
-def _fields(part: Any) -> set[str]:
-    return {field.name for field in dataclasses.fields(part)}
 
 
 def measure(synthetic: SyntheticPoints, loaded: Loaded, measures: list[str]) -> tuple[dict[str, float], dict[str, str]]:
