@@ -77,8 +77,7 @@ class Grid:
 
     def polygons(self, which: Ints) -> NDArray[Any]:
         """Return these cells as polygons."""
-        polygons: NDArray[Any] = shapely.box(*self.rectangles()[which].T)
-        return polygons
+        return np.asarray(shapely.box(*self.rectangles()[which].T))
 
 
 def _interval(values: Floats, edges: Floats) -> Ints:

@@ -61,8 +61,7 @@ class NestedGrid:
 
     def polygons(self, which: Ints) -> NDArray[Any]:
         """Return these parts as polygons."""
-        polygons: NDArray[Any] = shapely.box(*self.rectangles()[which].T)
-        return polygons
+        return np.asarray(shapely.box(*self.rectangles()[which].T))
 
     def _locate(self, xy: Floats, cell: Ints) -> Ints:
         somewhere = cell != NOWHERE

@@ -7,8 +7,7 @@ import numpy as np
 from pointveil.cells.arrays import Floats, Ints
 from pointveil.cells.plane import Plane
 
-COARSER = (10**5, 10**4, 10**3)
-"""Lattice steps between rounded coordinates: two, three and four decimals of a degree; 1 km, 100 m and 10 m."""
+COARSER = (10**5, 10**4, 10**3)  # lattice steps: two, three and four decimals of a degree; 1 km, 100 m and 10 m
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,7 @@ from pointveil.cells.arrays import NOWHERE, Bounds, Floats, Ints, blocks, within
 from pointveil.cells.outlines import voronoi_outlines
 from pointveil.errors import InputError
 
-ALMOST = 1 + 1e-9
-"""Centres that seem no farther than this are compared by the same sums everywhere: far more than any rounding."""
+ALMOST = 1 + 1e-9  # centres that seem no farther are compared by the same sums everywhere: more than any rounding
 TIED = 1 << 10  # places at a time: each may be as near to very many centres
 
 

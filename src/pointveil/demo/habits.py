@@ -109,14 +109,12 @@ class Streets:
     The streets are laid end to end on a line from 0 to 1, on which a busy stretch is long.
     """
 
-    # the straight stretches of the streets: where each starts, and from there to its end
-    starts: Floats
-    steps: Floats
+    starts: Floats  # of the straight stretches of the streets
+    steps: Floats  # from there to their ends
     ends: Floats  # where each stretch ends on the line
     manners: Floats  # lane, pavement and walking share of each stretch
-    # where the doors are on the line, and the share of people at each
-    doorways: Floats
-    doorway_crowd: Floats
+    doorways: Floats  # where the doors are on the line
+    doorway_crowd: Floats  # share of people at each
 
     @classmethod
     def of(cls, roads: Roads, spots: Spots, rng: Generator) -> "Streets":
@@ -142,8 +140,7 @@ class Streets:
         offset = np.where(on_foot, side * (pavement + rng.normal(0, 1, count)), rng.uniform(-lane, lane))
         along = np.where(at_door, rng.normal(0, DOORWAY_REACH, count), 0)
         left = np.column_stack([-ahead[:, 1], ahead[:, 0]])
-        moved: Floats = xy + along[:, None] * ahead + offset[:, None] * left
-        return moved
+        return np.asarray(xy + along[:, None] * ahead + offset[:, None] * left)
 
     def _walk_to(self, where: Floats) -> tuple[NDArray[np.intp], Floats, Floats]:
         """Return the stretch, the point in the middle of the street and the way ahead."""
@@ -167,5 +164,4 @@ def _taste(count: int, rng: Generator) -> Floats:
 
 def _shares(weights: Floats) -> Floats:
     """Scale weights to add up to one."""
-    shares: Floats = weights / weights.sum()
-    return shares
+    return np.asarray(weights / weights.sum())

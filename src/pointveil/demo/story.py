@@ -25,9 +25,8 @@ ALL_METHODS = "every-method.png"
 class Result:
     """How one method did on the invented people."""
 
-    # its name, and how many points it made
     method: str
-    points: int
+    points: int  # how many it made
     cell_error: float  # the normalized error of counts in cells of 100 m, over random offsets
     road_difference: float  # how much farther from, or nearer to, the streets the points are on average, in metres
     seconds: float  # processor time

@@ -10,8 +10,7 @@ from pointveil.vault import NoisyCounts
 
 ROUNDS = 80
 MOST_KINDS, LEAST_OF_A_KIND = 50, 400  # groups of similar leaves, and leaves in each
-FINE_UP_TO, ALL_UP_TO = 400, 600
-"""Beyond 600 people only some true counts are considered: every one up to 400, and the noisy ones themselves."""
+FINE_UP_TO, ALL_UP_TO = 400, 600  # beyond 600 people only true counts up to 400, and the noisy ones, are considered
 
 
 class Estimates(NamedTuple):

@@ -223,5 +223,4 @@ class _Ways:
         opening = (weights * np.maximum(nearest - distance, 0.0)).sum()
         spared = weights * (self.second[near] - np.maximum(distance, nearest))
         spared = np.bincount(self.owner[near], spared, minlength=len(self.closing) + 1)[:-1]
-        saved: Floats = opening - self.closing + spared
-        return saved
+        return np.asarray(opening - self.closing + spared)

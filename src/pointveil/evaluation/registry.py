@@ -43,8 +43,7 @@ class Measure:
         return self.function(comparison, **{**self.options, **options})
 
 
-MEASURES: Table[Measure] = Table("measure", lambda row: row.function.__qualname__)
-"""Name → measure, in the order of the reports."""
+MEASURES: Table[Measure] = Table("measure", lambda row: row.function.__qualname__)  # in the order of the reports
 
 
 def measure(

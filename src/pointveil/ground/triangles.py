@@ -14,8 +14,7 @@ from pointveil.errors import InputError
 
 BLOCK = 1 << 16  # places at a time; another number would draw others from the same seed
 MOST_AREA_LOST = 1e-6  # of a region: far more than roundings, far less than a triangle that matters
-SLIVER = 1e-3
-"""Square metres that may get lost in any case: rounding leaves slivers where water meets a border of a region."""
+SLIVER = 1e-3  # square metres that may get lost: rounding leaves slivers where water meets a border of a region
 CROSSED = "A region crosses itself, so it cannot be cut into triangles. Repair it first."
 
 
@@ -85,8 +84,7 @@ class Triangulation:
         before = np.concatenate([[0.0], total])[np.searchsorted(self.region, self.region)]
         shares = self.region + (total - before)
         # No region may reach into the next by a rounding.
-        limited: Floats = np.minimum(shares, self.region + 1.0)
-        return limited
+        return np.asarray(np.minimum(shares, self.region + 1.0))
 
     @cached_property
     def _last(self) -> Ints:
@@ -127,8 +125,7 @@ def _are_convex(parts: NDArray[Any]) -> Bools:
     turns = steps[:, 0] * steps[following, 1] - steps[:, 1] * steps[following, 0]
     left = np.bincount(part, turns > 0, len(parts))
     right = np.bincount(part, turns < 0, len(parts))
-    convex: Bools = ((left == 0) | (right == 0)) & (shapely.get_num_interior_rings(parts) == 0)
-    return convex
+    return np.asarray(((left == 0) | (right == 0)) & (shapely.get_num_interior_rings(parts) == 0))
 
 
 def _ends(sorted_numbers: Ints) -> Bools:
@@ -161,8 +158,7 @@ def _constrained(parts: NDArray[Any]) -> tuple[Floats, Ints]:
 
 def _areas(corners: Floats) -> Floats:
     one, other = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
-    areas: Floats = np.abs(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]) / 2
-    return areas
+    return np.asarray(np.abs(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]) / 2)
 
 
 def _check_areas(areas: Floats, region: Ints, shapes: NDArray[Any]) -> None:

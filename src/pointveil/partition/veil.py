@@ -25,10 +25,8 @@ BLOCK_LEVELS = 3  # a block is 2**3 cells wide at least, and the largest leaves 
 DISTRICT_LEVELS = 2  # a district is 2**2 times as wide as the largest leaves
 FEW = 400.0  # points times epsilon below which blocks are counted once, as a uniform grid would, and not cut
 FEW_POINTS = 10.0  # points per block, times epsilon, in that case
-LEAST_FOR_ROUNDING = Fraction(1, 2)
-"""The epsilon from which on it is worth asking to how many decimals the records are rounded."""
-CLEARLY, NEARLY_ALL = 10.0, 0.9
-"""Standard deviations of the total, and share of the records, from which on a rounding is believed."""
+LEAST_FOR_ROUNDING = Fraction(1, 2)  # epsilon from which on it is worth asking how records are rounded
+CLEARLY, NEARLY_ALL = 10.0, 0.9  # a rounding is believed from so many deviations of the total, and this share, on
 STRIP, BLOCK = 256, 2**20  # columns and entries at a time: bounds on memory
 TRUNCATE = 4.0  # where a blur ends, in standard deviations
 

@@ -20,8 +20,7 @@ from pointveil.world import World
 
 MOST_PARTS = 2**22  # no edges and far cells are cut into more parts, whatever the noisy counts say
 LEAST_LENGTH, LEAST_SIDE = 1.0, 5.0  # no part of an edge is shorter, and no part of a far cell narrower, in metres
-FAR_TRIES = 12
-"""How many places are tried for a far point in its part, and then in its cell, to be on land and out of reach."""
+FAR_TRIES = 12  # places tried for a far point in its part, and then in its cell, to be on land and out of reach
 FAR_BLOCK = 2**17  # how many far points are placed at a time
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 

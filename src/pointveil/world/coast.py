@@ -50,15 +50,13 @@ def _joined_at_antimeridian(coast: NDArray[Any]) -> NDArray[Any]:
     real = (np.abs(start[:, 0]) < 180) | (end[:, 0] != start[:, 0])
     pieces = np.stack([start[real], end[real]], axis=1)
     turns = np.array([[-360.0, 0.0], [0.0, 0.0], [360.0, 0.0]])
-    joined: NDArray[Any] = shapely.linestrings(np.concatenate([pieces + turn for turn in turns]))
-    return joined
+    return np.asarray(shapely.linestrings(np.concatenate([pieces + turn for turn in turns])))
 
 
 def _within(lines: NDArray[Any], boundary: Any) -> NDArray[Any]:
     """Return the parts of the coast inside the boundary, in their own direction."""
     inside = shapely.get_parts(shapely.get_parts(shapely.intersection(lines, boundary)))
-    kept: NDArray[Any] = inside[shapely.length(inside) > 0]
-    return kept
+    return np.asarray(inside[shapely.length(inside) > 0])
 
 
 def _faces_beside(shores: NDArray[Any], faces: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -31,8 +31,7 @@ class Roads:
     @cached_property
     def lines_m(self) -> NDArray[Any]:
         """The lines in metres, without heights."""
-        moved: NDArray[Any] = shapely.transform(shapely.force_2d(self.lines), self.projection.to_metres)
-        return moved
+        return np.asarray(shapely.transform(shapely.force_2d(self.lines), self.projection.to_metres))
 
 
 def plain_lines(lines: NDArray[Any]) -> NDArray[Any]:

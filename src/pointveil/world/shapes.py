@@ -88,8 +88,7 @@ def _shift(shapes: Shapes, move: Callable[[Floats], Floats]) -> Shapes:
     def move_longitude(coordinates: Floats) -> Floats:
         return np.column_stack([move(coordinates[:, 0]), coordinates[:, 1]])
 
-    shifted: Shapes = shapely.transform(shapes, move_longitude)
-    return shifted
+    return np.asarray(shapely.transform(shapes, move_longitude))
 
 
 def straight_pieces(lines: Shapes) -> tuple[Floats, Floats, Ints]:

@@ -13,8 +13,7 @@ from pointveil.statement import Statement
 from pointveil.vault import Vault
 from pointveil.world import World
 
-TOO_EASY = 0.8
-"""The error of a repetition, by that of the release: a release is smoother than a city, so repeating it is easier."""
+TOO_EASY = 0.8  # error of a repetition, by that of the release: smoother than a city, so easier to repeat
 MOST = 2.0
 SEED = 0
 

@@ -38,9 +38,8 @@ class Published:
     """A method as published."""
 
     name: str  # as in the table
-    # the paper's partitioning and generation
-    divide: Divide
-    place: Place
+    divide: Divide  # the paper's partitioning
+    place: Place  # and generation
     split: Mapping[str, Fraction]  # the part of epsilon for each purpose, as the paper found best
     why_not_private: tuple[str, ...]  # what breaks the promise, in sentences
 

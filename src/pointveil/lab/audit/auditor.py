@@ -21,20 +21,17 @@ class Effort:
     """How much is tried."""
 
     runs: int = 28  # releases for each pair of neighbours; some get several times as many
-    # canaries whose coins are guessed in each city, and the releases that may be made for them at most
-    canaries: int = 4000
-    releases: int = 6
-    # blocks along a side of the city, and people in the crowd in its corner
-    blocks: int = 40
-    crowd: int = 60_000
+    canaries: int = 4000  # whose coins are guessed in each city
+    releases: int = 6  # that may be made for them at most
+    blocks: int = 40  # along a side of the city
+    crowd: int = 60_000  # people in its corner
     again: int = 4  # how many times as many trials each further test has
     every_pair: bool = False  # whether pairs are tried, too, that seldom tell more than others
 
 
 FAST = Effort()
 LONG_RUNS = 120
-QUICK = 6
-"""How many times as many runs the heaviest pairs get, and in the long form cities, where a release takes no time."""
+QUICK = 6  # times as many runs for the heaviest pairs, and in the long form cities, where a release takes no time
 
 
 def effort_for(runs: int) -> Effort:
@@ -56,10 +53,9 @@ class Case:
 class Finding:
     """What one case showed about one subject."""
 
-    # what was attacked, how, and the epsilon that it claims
-    subject: str
-    case: str
-    claim: float
+    subject: str  # what was attacked
+    case: str  # how
+    claim: float  # its epsilon
     evidence: Evidence  # the guesses, and how many were right
     flagged: bool  # whether the claim seemed false at first, and was refuted on fresh trials then, almost surely
 

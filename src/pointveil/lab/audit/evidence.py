@@ -9,8 +9,7 @@ from scipy.stats import beta
 from pointveil.cells import Bools, Floats, Ints
 
 CONFIDENCE = 0.95
-FIT, CHOOSE = 0.25, 0.5
-"""Parts of the trials that fit a score and choose a threshold; the rest, never looked at before, is the test."""
+FIT, CHOOSE = 0.25, 0.5  # parts of the trials that fit a score and choose a threshold; the rest is the test
 LEAST_FOR_MIXTURE = 200  # with fewer trials no mixture is learned: it would only remember them
 LEAST_OF_A_KIND = 24
 MOST_CUTS = 200
@@ -21,8 +20,7 @@ often right, once for rules that apply seldom."""
 STRICT = 0.999
 ALL_THAT_TOUCH, ALL_THAT_MOVE = "likelihood ratio of all cells that touch", "cells that move"
 """Features that need no choice: above zero means "present", below zero "absent"."""
-MOST_MOVING, LEAST_MOVE = 8, 3.5
-"""Cells that are taken to move with a unit: at most so many, each by at least so many standard errors."""
+MOST_MOVING, LEAST_MOVE = 8, 3.5  # cells that are taken to move with a unit, each by so many standard errors
 
 
 @dataclass(frozen=True)
@@ -32,10 +30,8 @@ class Trials:
     present: Bools  # for each trial whether the unit was in the data: an even coin, thrown before the release
     seen: Floats  # one row a trial, one column a feature of what was published; NaN where there is none
     names: tuple[str, ...]  # what the features are
-    # for each question whose cells were the same in all trials: one row a trial, one column a cell
-    answers: tuple[Floats, ...] = ()
-    # the kind of each trial, if there are several: a guess may be made for one kind alone
-    group: Ints | None = None
+    answers: tuple[Floats, ...] = ()  # (trials, cells) for each question whose cells were the same in all trials
+    group: Ints | None = None  # the kind of each trial, if there are several: a guess may be made for one kind alone
 
     def __len__(self) -> int:
         return len(self.present)
@@ -67,12 +63,10 @@ class Rule:
 
     feature: int  # its column; the learned mixture stands after all others
     name: str
-    # guess "present" between these two values
-    present_from: float = math.inf
-    present_to: float = -math.inf
-    # guess "absent" between these two values
-    absent_from: float = math.inf
-    absent_to: float = -math.inf
+    present_from: float = math.inf  # guess "present" from this value
+    present_to: float = -math.inf  # up to this one
+    absent_from: float = math.inf  # guess "absent" from this value
+    absent_to: float = -math.inf  # up to this one
     kind: int | None = None  # the only kind of trials for which anything is guessed, if not for all
 
     def guesses(self, values: Floats) -> tuple[Bools, Bools]:
@@ -86,8 +80,7 @@ class Rule:
 class Evidence:
     """What a test showed."""
 
-    # how many guesses were right, of how many
-    correct: int
+    correct: int  # how many guesses were right
     guesses: int
     trials: int  # how many trials there were in all, those for choosing included
     rule: str  # what was guessed from, in words

@@ -54,9 +54,8 @@ class Pair:
     """Two datasets that differ in one unit."""
 
     name: str  # what is special about it
-    # the records without the unit, and with it, in the order of the file
-    without: Records
-    present: Records
+    without: Records  # those without the unit, in the order of the file
+    present: Records  # and with it
     unit: NDArray[np.float64]  # the places where the unit has its points, as many at each
     world: Callable[[], World] = plain_world  # the public world
     weight: int = 1  # how many times as many runs it gets as others; none in the fast form if it is 0

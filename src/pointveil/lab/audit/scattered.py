@@ -11,8 +11,7 @@ from pointveil.lab.audit.units import Known, Units
 from pointveil.vault import NoisyPoints
 
 Add = Callable[[str, object], None]
-WINDOWS = (0.0, 0.05, 0.15, 0.25, 0.4)
-"""Parts of a region's sites, around that of the unit, in which scattered points are counted."""
+WINDOWS = (0.0, 0.05, 0.15, 0.25, 0.4)  # parts of a region's sites, around the unit's, in which points are counted
 FAR = 1e6
 MOST_KNOWN = 200  # known points in a region of which each is thought about; in busier ones a unit hardly shows
 

@@ -24,8 +24,7 @@ CLAIM = Fraction(1)
 MAX_POINTS = 8
 SMALL_AREA = 1e6
 MOST_IN_SMALL = 20
-RANDOM_FIELDS = ("release", "made", "output", "ledger")
-"""Parts of a statement that are random, or the date, or follow from the points."""
+RANDOM_FIELDS = ("release", "made", "output", "ledger")  # of a statement; some follow from the date or the points
 
 
 @dataclass(frozen=True)
@@ -118,8 +117,7 @@ class Subject:
     claim: Fraction = CLAIM  # the epsilon that it claims
     points_per_unit: int = 1  # how many points one person may have; 1 means that single points are protected
     open: Opener = open_vault  # opens the vault; the real one by default
-    # whether it is so quick that pairs get many more runs: then what happens seldom, or far away, shows, too
-    quick: bool = False
+    quick: bool = False  # whether pairs get many more runs: then what happens seldom, or far away, shows, too
 
     def release(self, records: Records, world: World) -> Release:
         """Return all that is published about these records; an error is a publication, too."""

@@ -69,12 +69,10 @@ class Located:
     """The cells of one question: how many are known in each, and which ones each unit touches."""
 
     tally: Ints  # known points in each cell
-    # one entry for each cell that a unit has points in: the unit, the cell, and how many points
-    unit: Ints
+    unit: Ints  # one entry for each cell that a unit has points in
     cell: Ints
     points: Ints
-    # one entry for each cell within a hair's breadth of a unit's points
-    near_unit: Ints
+    near_unit: Ints  # one entry for each cell within a hair's breadth of a unit's points
     near_cell: Ints
 
     @classmethod

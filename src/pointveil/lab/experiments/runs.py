@@ -31,16 +31,13 @@ BANNER = "results of rehearsals on real points: not private, for the owner's eye
 class Run:
     """One synthetic dataset, and what to measure on it."""
 
-    # the city's name, and where it is
     city: str
     where: City
     input: str  # "as is" or "on roads"
-    # the method by name, and how it differs from its row; as pairs, so that runs can be compared
     method: str
     label: str
-    split: tuple[tuple[str, str], ...]
-    parameters: tuple[tuple[str, float], ...]
-    # what is spent, and which noise
+    split: tuple[tuple[str, str], ...]  # where it differs from its row; as pairs, so that runs can be compared
+    parameters: tuple[tuple[str, float], ...]  # as the split
     epsilon: str
     seed: int
     measures: frozenset[str]  # names, with options; not part of the run's own name
@@ -49,17 +46,11 @@ class Run:
     def identity(self) -> dict[str, Any]:
         """All that decides the points, and nothing else."""
         made = METHODS.get(self.method)
-        return {
-            "city": self.city,
+        return {name: getattr(self, name) for name in ("city", "input", "method", "label", "epsilon", "seed")} | {
             "where": self.where.model_dump(mode="json"),
-            "input": self.input,
-            "method": self.method,
-            "label": self.label,
             "row": None if made is None else {"parameters": made.parameters, "split": made.split_texts()},
             "split": dict(self.split),
             "parameters": dict(self.parameters),
-            "epsilon": self.epsilon,
-            "seed": self.seed,
         }
 
     @property
