@@ -15,24 +15,12 @@ from pointveil.world import World
 
 @dataclass
 class ScriptedVault:
-    """Answers every count from a script, and every scatter evenly.
+    """Answers every count from a script, and every scatter evenly."""
 
-    Parameters
-    ----------
-    world
-        The public world.
-    everywhere
-        The count of every cell; or
-    script
-        a function from cells and share to counts.
-    epsilon
-        What may be spent; what is asked beyond it is refused.
-    """
-
-    world: World
-    everywhere: int = 10
-    script: Callable[[Cells, Share], Ints] | None = None
-    epsilon: Fraction = Fraction(1)
+    world: World  # the public one
+    everywhere: int = 10  # the count of every cell, unless there is a script
+    script: Callable[[Cells, Share], Ints] | None = None  # from cells and share to counts
+    epsilon: Fraction = Fraction(1)  # what may be spent; what is asked beyond it is refused
     points_per_unit: int = 1
     asked: list[Share] = field(default_factory=list)
     layout: Layout = field(default_factory=lambda: Layout("csv", x="lon", y="lat"))

@@ -26,7 +26,6 @@ class Grid:
     rows: int  # cells side by side from south to north
 
     def __post_init__(self) -> None:
-        """Refuse a grid without cells."""
         west, south, east, north = self.bounds
         if not (np.isfinite(self.bounds).all() and west < east and south < north):
             raise InputError(f"A grid needs west < east and south < north, not {self.bounds}.")

@@ -25,7 +25,6 @@ class NestedGrid:
     sides: Ints  # (coarse cells,), at least 1
 
     def __post_init__(self) -> None:
-        """Refuse sides that do not fit the coarse grid."""
         if len(self.sides) != len(self.coarse) or not (np.asarray(self.sides) >= 1).all():
             raise InputError(f"A nested grid needs one side of at least 1 for each of {len(self.coarse)} coarse cells.")
 

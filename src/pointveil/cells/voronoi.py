@@ -27,7 +27,6 @@ class Voronoi:
     centres: Floats  # (regions, 2) metres: no two alike, all within the bounds
 
     def __post_init__(self) -> None:
-        """Refuse centres that would leave a region without area."""
         if not len(self.centres) or len(np.unique(self.centres, axis=0)) != len(self.centres):
             raise InputError("Voronoi regions need at least one centre, and no two in the same place.")
 

@@ -3,4 +3,4 @@
 from pointveil.estimate.consistency import project_parts as project_parts
 from pointveil.estimate.consistency import project_to_total as project_to_total
 from pointveil.estimate.consistency import reconcile as reconcile
-from pointveil.estimate.rounding import round_to_total as round_to_total
+from pointveil.estimate.consistency import round_to_total as round_to_total

@@ -1,4 +1,4 @@
-"""Make noisy counts non-negative without adding people, and those of parts agree with those of their wholes."""
+"""Make noisy counts non-negative, consistent and whole, without losing or inventing people."""
 
 import numpy as np
 
@@ -6,11 +6,9 @@ from pointveil.cells import Floats, Ints
 
 
 def project_to_total(counts: Floats, total: float) -> Floats:
-    """Return the non-negative numbers nearest to `counts` (n,) that add up to `total` people.
-
-    The same amount is taken from every count, and what would fall below zero becomes zero. Clipping at zero alone
-    would keep all the upward noise and none of the downward, and so invent people.
-    """
+    """Return the non-negative numbers nearest to `counts` (n,) that add up to `total` people."""
+    # The same amount is taken from every count, and what would fall below zero becomes zero. Clipping at zero alone
+    # would keep all the upward noise and none of the downward, and so invent people.
     if total <= 0 or not len(counts):
         return np.zeros(len(counts))
     ordered = np.sort(counts)[::-1].astype(np.float64)
@@ -58,3 +56,17 @@ def project_parts(parts: Floats, owner: Ints, totals: Floats) -> Floats:
     taken = excess[place]
     projected = np.maximum(parts - taken[owner], 0.0)
     return np.where(totals[owner] > 0, projected, 0.0)
+
+
+def round_to_total(expected: Floats, total: int, rng: np.random.Generator) -> Ints:
+    """Return whole counts (n,) that add up to `total`, each within one of its share (systematic sampling)."""
+    # One random offset slides a comb of whole numbers along the running sum. So each count is right on average, and
+    # neighbouring counts make up for each other's rounding: sums over an area are within one person, too.
+    mass = float(expected.sum())
+    if total <= 0 or mass <= 0:
+        return np.zeros(len(expected), dtype=np.int64)
+    running = np.cumsum(expected) * (total / mass)
+    running[-1] = total  # the sum of many floats may miss it by a rounding
+    marks = np.floor(np.minimum(running, total) + rng.random()).astype(np.int64)
+    marks[-1] = total
+    return np.diff(np.minimum(marks, total), prepend=0)

@@ -26,11 +26,9 @@ def expect_from_neighbours(noisy: Floats, prior: Floats, leaves: Leaves, varianc
 
 
 def neighbour_ratios(noisy: Floats, prior: Floats, leaves: Leaves) -> Floats:
-    """Return the prior of each leaf times the ratio of counts to priors around it: (leaves, widths) people.
-
-    A leaf's own count is left out, so that the prediction is independent of the leaf's own noise. If it were not,
-    the regression on these features would learn to copy the noise.
-    """
+    """Return the prior of each leaf times the ratio of counts to priors around it: (leaves, widths) people."""
+    # A leaf's own count is left out, so that the prediction is independent of the leaf's own noise. If it were not, the
+    # regression on these features would learn to copy the noise.
     ratios = np.zeros((len(noisy), len(WIDTHS)))
     fields = _spread(noisy, leaves), _spread(prior, leaves)
     overall = max(noisy.sum(), 0.0) / max(prior.sum(), 1e-9)
@@ -48,11 +46,9 @@ def neighbour_ratios(noisy: Floats, prior: Floats, leaves: Leaves) -> Floats:
 
 
 def _tiles(leaves: Leaves, level: int) -> Iterator[tuple[Ints, Ints, Ints, tuple[slice, slice]]]:
-    """Yield the leaves of a level tile by tile: their numbers, their columns and rows in a window, and the window.
-
-    Tiles bound the memory that blurring takes. The window reaches as far beyond the tile as the widest
-    neighbourhood does, so that tiles do not show in the result.
-    """
+    """Yield the leaves of a level tile by tile: their numbers, their columns and rows in a window, and the window."""
+    # Tiles bound the memory that blurring takes. The window reaches as far beyond the tile as the widest neighbourhood
+    # does, so that tiles do not show in the result.
     here = np.flatnonzero(leaves.level == level)
     column, row = leaves.column[here] >> level, leaves.row[here] >> level
     tile = (column // TILE) << 32 | (row // TILE)

@@ -24,10 +24,8 @@ class OffsetLaws:
     far: "FarLaw | None" = None  # how far the people out of reach are, if that was asked
 
     def draw(self, edge: Ints, rng: np.random.Generator) -> Floats:
-        """Return an offset in metres for each point on these edges, drawn from the distribution of its edge.
-
-        The draw is stratified: of n points with one distribution, one falls into each n-th of it.
-        """
+        """Return an offset in metres for each point on these edges, drawn from the distribution of its edge."""
+        # The draw is stratified: of n points with one distribution, one falls into each n-th of it.
         law = self.of_edge[edge]
         order = np.argsort(law, kind="stable")
         offset = np.zeros(len(edge))
@@ -90,7 +88,7 @@ def kind_shares(noisy: Floats, variance: float, totals: Floats, widths: Floats) 
 def edge_laws(beside: NoisyCounts, offsets: EdgeOffsets) -> OffsetLaws:
     """Return the law of each edge, from its own bins alone; where none stands out, every offset is as likely."""
     edges = np.arange(len(offsets.bins))
-    believed = _believe(beside.values.astype(np.float64), math.sqrt(beside.variance))
+    believed = np.where(beside.values > STANDS_OUT * math.sqrt(beside.variance), beside.values, 0.0)
     counts = np.split(believed[: offsets.first[-1]], offsets.first[1:-1])
     borders = [offsets.borders(int(edge)) for edge in edges]
     shares = [_shares(bins if bins.any() else np.diff(at)) for bins, at in zip(counts, borders, strict=True)]
@@ -99,8 +97,3 @@ def edge_laws(beside: NoisyCounts, offsets: EdgeOffsets) -> OffsetLaws:
 
 def _shares(weights: Floats) -> Floats:
     return np.asarray(weights / weights.sum(), dtype=np.float64)
-
-
-def _believe(counts: Floats, noise: float) -> Floats:
-    """Return the counts that stand out of noise of this standard deviation, and zero for the others."""
-    return np.where(counts > STANDS_OUT * noise, counts, 0.0)

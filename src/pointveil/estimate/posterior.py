@@ -22,11 +22,9 @@ class Estimates(NamedTuple):
 
 
 def denoise(noisy: NoisyCounts, prior: Floats, leaves: Leaves) -> Estimates:
-    """Return the posterior of each leaf's true count.
-
-    Leaves are sorted by the count that their neighbours predict, and cut into groups of at least 400. Leaves of one
-    group are alike, so the distribution of their true counts can be fitted to their noisy ones (empirical Bayes).
-    """
+    """Return the posterior of each leaf's true count."""
+    # Leaves are sorted by the count that their neighbours predict, and cut into groups of at least 400. Leaves of one
+    # group are alike, so the distribution of their true counts can be fitted to their noisy ones (empirical Bayes).
     expected = expect_from_neighbours(noisy.values.astype(np.float64), prior, leaves, noisy.variance)
     order = np.argsort(expected, kind="stable")
     kinds = int(np.clip(len(order) // LEAST_OF_A_KIND, 1, MOST_KINDS))
@@ -37,11 +35,9 @@ def denoise(noisy: NoisyCounts, prior: Floats, leaves: Leaves) -> Estimates:
 
 
 def posterior(noisy: Ints, epsilon: float) -> Estimates:
-    """Return the posterior of each true count, given (n,) noisy counts that share one unknown distribution.
-
-    The distribution of true counts under which the noisy ones are most likely is found by expectation maximisation.
-    Two things are known for sure: the law of the noise, and that true counts are whole and non-negative.
-    """
+    """Return the posterior of each true count, given (n,) noisy counts that share one unknown distribution."""
+    # The distribution of true counts under which the noisy ones are most likely is found by expectation maximisation.
+    # Two things are known for sure: the law of the noise, and that true counts are whole and non-negative.
     seen, place, times = np.unique(noisy, return_inverse=True, return_counts=True)
     truths = _candidates(seen)
     # (distinct noisy counts, candidate truths): Laplace, up to a factor; cut at e^-600, so that it never becomes zero.
@@ -66,10 +62,8 @@ def _candidates(seen: Ints) -> Floats:
 
 
 def _median(given: Floats, truths: Floats) -> Floats:
-    """Return the median of each row of `given` (rows, truths).
-
-    The chance of the whole number k is spread evenly over k ± ½, so that medians vary smoothly with the noisy count.
-    """
+    """Return the median of each row of `given` (rows, truths)."""
+    # The chance of the whole number k is spread evenly over k ± ½, so that medians vary smoothly with the noisy count.
     running = np.cumsum(given, axis=1)
     middle = np.argmax(running >= 0.5, axis=1)
     row = np.arange(len(given))

@@ -96,10 +96,8 @@ def _solver(name: str, solvers: dict[str, Callable[..., Chosen]]) -> Callable[..
 
 
 def _attracting_sets(customers: Customers, reach: float) -> tuple[sparse.csr_array, Floats]:
-    """Return the distinct sets of candidates that attract somebody, `(sets, c)`, and the customers of each set.
-
-    Customers attracted by the same candidates are interchangeable, so gathering them is exact.
-    """
+    """Return the distinct sets of candidates that attract somebody, `(sets, c)`, and the customers of each set."""
+    # Customers attracted by the same candidates are interchangeable, so gathering them is exact.
     attracts = (customers.distances <= reach) & (customers.distances < customers.limits)
     packed = np.ascontiguousarray(np.packbits(attracts, axis=0).T)
     rows = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
@@ -122,10 +120,8 @@ def _greedy(sets: sparse.csr_array, weights: Floats, choose: int) -> Chosen:
 
 
 def _exact(sets: sparse.csr_array, weights: Floats, choose: int) -> Chosen:
-    """Open the candidates that attract most customers together (HiGHS, with no gap allowed).
-
-    Each set is missed (1) or not (0), and it is missed unless one of its candidates is open.
-    """
+    """Open the candidates that attract most customers together (HiGHS, with no gap allowed)."""
+    # Each set is missed (1) or not (0), and it is missed unless one of its candidates is open.
     count, candidates = sets.shape
     if not weights.any():
         return np.arange(choose)
@@ -146,10 +142,8 @@ def _exact(sets: sparse.csr_array, weights: Floats, choose: int) -> Chosen:
 
 
 def _shortest_next(customers: Customers, choose: int) -> Chosen:
-    """Open, one after another, the candidate that saves most distance.
-
-    What the others save changes only at the places that now have a shorter way, which soon are few.
-    """
+    """Open, one after another, the candidate that saves most distance."""
+    # What the others save changes only at the places that now have a shorter way, which soon are few.
     distances, weights = customers.distances, customers.weights
     nearest = customers.fallback.copy()
     saves = _savings(distances, nearest, nearest, weights)
@@ -172,10 +166,8 @@ def _savings(distances: Floats, nearest: Floats, most: Floats, weights: Floats) 
 
 
 def _swapped(customers: Customers, choose: int) -> Chosen:
-    """Swap one facility for another until no swap shortens the total (Teitz and Bart), from several starts.
-
-    Which start leads farthest is found out with customers gathered in small cells; all of them have the last word.
-    """
+    """Swap one facility for another until no swap shortens the total (Teitz and Bart), from several starts."""
+    # Which start leads farthest is found out with customers gathered in small cells; all of them have the last word.
     gathered, rng = customers.gathered(), np.random.default_rng(0)
     starts = [rng.choice(len(customers.candidates), choose, replace=False) for _ in range(STARTS)]
     ends = [_improved(gathered, start) for start in [_shortest_next(gathered, choose), *starts]]

@@ -47,11 +47,9 @@ def vector_file(path: str | os.PathLike[str]) -> Path:
 
 
 def check_fits(file: Path) -> None:
-    """Refuse a file whose first bytes do not fit its suffix.
-
-    GDAL looks at a file's content and not at its name, and some of its formats fetch from the network or run
-    pipelines. So only a file that starts as its own format does gets as far as GDAL.
-    """
+    """Refuse a file whose first bytes do not fit its suffix."""
+    # GDAL looks at a file's content and not at its name, and some of its formats fetch from the network or run
+    # pipelines. So only a file that starts as its own format does gets as far as GDAL.
     suffix = file.suffix.lower()
     if suffix not in BEGINNINGS:
         raise InputError(f"{file.name}: cannot read '{file.suffix}'. Give one of {', '.join(BEGINNINGS)}.")

@@ -11,7 +11,7 @@ from pointveil.cells.raster import Raster
 from pointveil.cells.regions import Regions
 from pointveil.cells.sites import RegionSites
 from pointveil.ground.clipping import LandOf
-from pointveil.ground.hilbert import hilbert_index
+from pointveil.ground.quadtree import hilbert_index
 from pointveil.world.world import World
 
 TRIES = 40
@@ -57,7 +57,9 @@ class SitePlaces:
         curve = hilbert_index(column, row, side.bit_length() - 1)
         path = np.column_stack([column, row])[np.argsort(curve)]
         is_broken = (land.area > 0) & ~land.whole
-        boxes = _boxes(regions)
+        boxes = regions.rectangles()
+        if boxes is None:
+            boxes = np.asarray(shapely.bounds(regions.polygons(np.arange(len(regions)))))
         habitable = _habitable(regions, boxes, path, world, np.flatnonzero(is_broken))
         # A square that does not count takes the next site along the curve, or the last.
         last = np.maximum(habitable.sum(axis=1), 1) - 1
@@ -69,10 +71,8 @@ class SitePlaces:
         return cls(sites, land, world, path, np.argsort(~habitable, axis=1, kind="stable"))
 
     def pick(self, region: Ints, site: Ints, rng: np.random.Generator) -> Floats:
-        """Return a random place on land in each of these sites, even within its square.
-
-        The square of a site at the edge of a region that is not a rectangle may reach a little over it.
-        """
+        """Return a random place on land in each of these sites, even within its square."""
+        # The square of a site at the edge of a region that is not a rectangle may reach a little over it.
         row, step = self.sites.broken[region], site.copy()
         open_ = np.flatnonzero(row >= 0)
         step[open_] = self.step[row[open_], site[open_]]
@@ -92,14 +92,6 @@ class SitePlaces:
         place /= len(self.sites.curve)
         corner, size = self.sites.boxes[:, :2], self.sites.boxes[:, 2:] - self.sites.boxes[:, :2]
         return np.asarray(corner[region] + place * size[region])
-
-
-def _boxes(regions: Regions) -> Floats:
-    """Return west, south, east and north of each region."""
-    rectangles = regions.rectangles()
-    if rectangles is None:
-        return np.asarray(shapely.bounds(regions.polygons(np.arange(len(regions)))))
-    return rectangles
 
 
 def _habitable(regions: Regions, boxes: Floats, path: Ints, world: World, which: Ints) -> Bools:

@@ -1,16 +1,17 @@
-"""Cut squares over the cells of a raster, as in a quadtree, to fit what is expected there."""
+"""Cut squares over the cells of a raster, as in a quadtree, and number cells so that each square is one run."""
 
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells.arrays import Floats, ShortInts
+from pointveil.cells.arrays import Floats, Ints, ShortInts, blocks
 from pointveil.cells.leaves import Leaves
 from pointveil.cells.raster import Raster
 
 Number = TypeVar("Number", np.int64, np.float64)
 
+BLOCK = 2**18  # cells at a time, so that many need little memory
 UNITS = 1024
 MOST_UNITS = 1e6
 
@@ -60,3 +61,23 @@ def pooled(values: NDArray[Number], level: int) -> NDArray[Number]:
     side = 1 << level
     columns, rows = values.shape
     return np.asarray(values.reshape(columns // side, side, rows // side, side).sum(axis=(1, 3)))
+
+
+def hilbert_index(column: NDArray[np.integer], row: NDArray[np.integer], order: int) -> Ints:
+    """Return the place of each cell along the Hilbert curve over 2**order by 2**order cells."""
+    # Every square of a quadtree over the cells is one unbroken run of the curve.
+    place = np.empty(len(column), dtype=np.int64)
+    for part in blocks(len(column), BLOCK):
+        place[part] = _index(column[part].astype(np.int64), row[part].astype(np.int64), order)
+    return place
+
+
+def _index(x: Ints, y: Ints, order: int) -> Ints:
+    place = np.zeros_like(x)
+    for step in (1 << k for k in reversed(range(order))):
+        right, upper = (x & step) > 0, (y & step) > 0
+        place += step * step * ((3 * right) ^ upper)
+        flip = ~upper & right
+        x, y = np.where(flip, ~x, x) & (step - 1), np.where(flip, ~y, y) & (step - 1)
+        x, y = np.where(upper, x, y), np.where(upper, y, x)
+    return place

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, blocks
 from pointveil.cells.raster import MASKED, Raster
 from pointveil.ground.clipping import sort_rectangles
-from pointveil.ground.hilbert import hilbert_index
+from pointveil.ground.quadtree import hilbert_index
 from pointveil.ground.road_distance import NEAR, cell_distances, pixel_distances
 from pointveil.ground.triangles import Triangulation
 from pointveil.network.network import Network
@@ -99,10 +99,8 @@ def _peopled_area(world: World) -> float:
 
 
 def distance_bins(away: Floats) -> Floats:
-    """Return where the bins of distance begin, given that of every cell with land.
-
-    Far bins are kept where enough land is so far: elsewhere they would add noise and tell nothing.
-    """
+    """Return where the bins of distance begin, given that of every cell with land."""
+    # Far bins are kept where enough land is so far: elsewhere they would add noise and tell nothing.
     far = DISTANCES[DISTANCES > NEAR]
     cells, _ = np.histogram(away, np.append(far, np.inf))
     kept: list[float] = []

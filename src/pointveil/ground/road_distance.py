@@ -31,10 +31,8 @@ def cell_distances(lines: NDArray[Any], side: float, shape: tuple[int, int]) -> 
 def pixel_distances(
     lines: NDArray[Any], tree: shapely.STRtree, corner: tuple[float, float], count: int, pixel: float
 ) -> Floats | None:
-    """Return the distance of each pixel's middle to the nearest road, in a square tile; None if none is near.
-
-    The nearest pixel with a road names the segment, and the distance to that segment is exact.
-    """
+    """Return the distance of each pixel's middle to the nearest road, in a square tile; None if none is near."""
+    # The nearest pixel with a road names the segment, and the distance to that segment is exact.
     halo = int(np.ceil((NEAR + MARGIN) / pixel))
     low = np.array(corner) - halo * pixel
     side = count + 2 * halo

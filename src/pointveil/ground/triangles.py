@@ -38,11 +38,14 @@ class Triangulation:
         others, in_other = _constrained(parts[~convex])
         corners = np.concatenate([fans, others])
         region = np.concatenate([owner[convex][in_fan], owner[~convex][in_other]])
-        areas = _areas(corners)
+        areas = triangle_areas(corners)
         order = np.argsort(region, kind="stable")
         order = order[areas[order] > 0]
-        _check_areas(areas[order], region[order], shapes)
-        return cls(corners[order], region[order], areas[order], len(shapes))
+        made = cls(corners[order], region[order], areas[order], len(shapes))
+        wanted = np.nan_to_num(shapely.area(shapes))
+        if (np.abs(made.region_areas - wanted) > MOST_AREA_LOST * wanted + SLIVER).any():
+            raise InputError(CROSSED)
+        return made
 
     @cached_property
     def region_areas(self) -> Floats:
@@ -52,7 +55,10 @@ class Triangulation:
     def pick(self, region: NDArray[Any], rng: np.random.Generator) -> Floats:
         """Return an even random point in each given region, all of which must have area."""
         region = np.asarray(region, dtype=np.int64)
-        self._refuse_empty(region)
+        if region.size and (region.min() < 0 or region.max() >= self.regions):
+            raise InputError(f"Regions are numbered from 0 to {self.regions - 1}.")
+        if (self.region_areas[region] <= 0).any():
+            raise InputError("A point was asked for in a region without area; give such regions no points.")
         parts = (self._pick(region[block], rng) for block in blocks(len(region), BLOCK))
         return np.concatenate([np.empty((0, 2)), *parts])
 
@@ -95,12 +101,6 @@ class Triangulation:
         """A corner and the two sides from it, each as its x and its y."""
         a, b, c = (self.corners[:, corner] for corner in range(3))
         return [[np.ascontiguousarray(part[:, axis]) for axis in range(2)] for part in (a, b - a, c - a)]
-
-    def _refuse_empty(self, region: Ints) -> None:
-        if region.size and (region.min() < 0 or region.max() >= self.regions):
-            raise InputError(f"Regions are numbered from 0 to {self.regions - 1}.")
-        if (self.region_areas[region] <= 0).any():
-            raise InputError("A point was asked for in a region without area; give such regions no points.")
 
 
 def _parts(shapes: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
@@ -156,13 +156,7 @@ def _constrained(parts: NDArray[Any]) -> tuple[Floats, Ints]:
     return shapely.get_coordinates(triangles).reshape(-1, 4, 2)[:, :3], owner
 
 
-def _areas(corners: Floats) -> Floats:
+def triangle_areas(corners: Floats) -> Floats:
+    """Return the square metres of (n, 3, 2) corners."""
     one, other = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     return np.asarray(np.abs(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]) / 2)
-
-
-def _check_areas(areas: Floats, region: Ints, shapes: NDArray[Any]) -> None:
-    """Refuse shapes whose triangles do not add up to them, as those that cross themselves."""
-    wanted = np.nan_to_num(shapely.area(shapes))
-    if (np.abs(np.bincount(region, areas, len(shapes)) - wanted) > MOST_AREA_LOST * wanted + SLIVER).any():
-        raise InputError(CROSSED)

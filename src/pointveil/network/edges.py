@@ -84,7 +84,8 @@ def _edges(lines: Lines, line: Ints, known: Bools) -> tuple[Lines, Ints]:
     joined = (part[1:] == part[:-1]) & (vertex[1:] != vertex[:-1])
     start, end, part = vertex[:-1][joined], vertex[1:][joined], part[1:][joined]
     once = _first_of_each(start, end, ~known[line[part]], len(places))
-    node = _nodes(start[once], end[once], len(places))
+    # An edge ends where one, three or more pieces meet.
+    node = np.bincount(np.concatenate([start[once], end[once]]), minlength=len(places)) != 2
     node[vertex[shapely.get_num_coordinates(lines).cumsum() - 1]] = True
     node[vertex[np.cumsum(shapely.get_num_coordinates(lines)) - shapely.get_num_coordinates(lines)]] = True
     start, end, part = start[once], end[once], part[once]
@@ -128,12 +129,6 @@ def _first_of_each(start: Ints, end: Ints, last: Bools, places: int) -> Bools:
     once = np.zeros(len(pair), dtype=bool)
     once[order[np.diff(pair[order], prepend=-1) != 0]] = True
     return once
-
-
-def _nodes(start: Ints, end: Ints, places: int) -> Bools:
-    """Mark the places where one, three or more pieces meet."""
-    degree = np.bincount(np.concatenate([start, end]), minlength=places)
-    return np.asarray(degree != 2)
 
 
 def _class_names(attributes: pa.Table, count: int) -> NDArray[Any]:

@@ -27,7 +27,9 @@ def road_cells(world: World, reach: float, far_side: float) -> RoadCells:
     `reach` and `far_side` are metres; far cells are larger where there would be too many.
     """
     network = Network.of(world)
-    far = _far_grid(world, far_side)
+    side = max(far_side, math.sqrt(math.prod(world.size) / MOST_FAR_CELLS))
+    columns, rows = (max(1, math.ceil(metres / side)) for metres in world.size)
+    far = Grid(world.bounds, columns, rows)
     open_far = _open_cells(far, network.streets, world, reach)
     return RoadCells(network.streets, _kinds(network), reach, far, open_far, _dry_edges(network, world))
 
@@ -54,12 +56,6 @@ def _kinds(network: Network) -> Ints:
     return np.asarray(number[network.edges.road_class])
 
 
-def _far_grid(world: World, side: float) -> Grid:
-    side = max(side, math.sqrt(math.prod(world.size) / MOST_FAR_CELLS))
-    columns, rows = (max(1, math.ceil(metres / side)) for metres in world.size)
-    return Grid(world.bounds, columns, rows)
-
-
 def _open_cells(far: Grid, streets: Streets, world: World, reach: float) -> Bools:
     """Return which cells have land out of reach, at one of the places where they are tried."""
     rectangles = far.rectangles()
@@ -81,15 +77,10 @@ def _have_places(rectangles: Floats, probes: int, streets: Streets, world: World
     for block in blocks(len(rectangles), PROBED // len(inside)):
         corner, size = rectangles[block, None, :2], (rectangles[block, 2:] - rectangles[block, :2])[:, None, :]
         places = (corner + inside * size).reshape(-1, 2)
-        found[block] = _out_of_reach(places, streets, world, reach).reshape(-1, len(inside)).any(axis=1)
+        fitting = world.on_land(places)
+        fitting[fitting] = streets.distances(places[fitting]) > reach
+        found[block] = fitting.reshape(-1, len(inside)).any(axis=1)
     return found
-
-
-def _out_of_reach(xy: Floats, streets: Streets, world: World, reach: float) -> Bools:
-    """Return which places are on land and farther than the reach from every road."""
-    fitting = world.on_land(xy)
-    fitting[fitting] = streets.distances(xy[fitting]) > reach
-    return fitting
 
 
 def _dry_edges(network: Network, world: World) -> Bools:

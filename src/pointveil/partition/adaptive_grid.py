@@ -70,11 +70,9 @@ def fine_sides(counts: Ints, epsilon: Fraction, granularity: float) -> Ints:
 
 
 def agree(fine: NestedGrid, busy: NoisyCounts, noisy: NoisyCounts, world: World) -> Counted:
-    """Return non-negative counts of the fine cells, such that both levels agree.
-
-    Negative counts are removed first among the coarse cells, then within each; the total is kept both times. That
-    nobody is in a cell without land is public knowledge, so its noise is left out of every sum.
-    """
+    """Return non-negative counts of the fine cells, such that both levels agree."""
+    # Negative counts are removed first among the coarse cells, then within each; the total is kept both times. That
+    # nobody is in a cell without land is public knowledge, so its noise is left out of every sum.
     land = clip_to_land(fine, world)
     habitable = land.area > 0
     owner, parts = fine.owner[habitable], noisy.values[habitable].astype(np.float64)

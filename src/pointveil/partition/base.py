@@ -40,7 +40,6 @@ class Divided(Protocol):
     @property
     def total(self) -> int:
         """How many people there seem to be."""
-        ...
 
 
 class Partitioner(Protocol):
@@ -53,14 +52,12 @@ class Partitioner(Protocol):
     @property
     def spends(self) -> tuple[str, ...]:
         """The purposes that it pays for, in the order in which it asks."""
-        ...
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> Divided:
         """Ask the vault, paying from `budget`, and return regions with counts.
 
         The result must follow from the vault's answers and the public world alone: a saved survey calls this again.
         """
-        ...
 
 
 PARTITIONERS = Parts(
@@ -93,10 +90,8 @@ def grid_side(total: float, epsilon: Fraction, granularity: float) -> int:
 
 
 def settle(regions: Regions, noisy: NoisyCounts, world: World) -> Counted:
-    """Return non-negative counts with the noisy total kept; none where a region has no land.
-
-    That nobody is in water is public knowledge, so the noise that fell there is thrown away.
-    """
+    """Return non-negative counts with the noisy total kept; none where a region has no land."""
+    # That nobody is in water is public knowledge, so the noise that fell there is thrown away.
     land = clip_to_land(regions, world)
     habitable = land.area > 0
     counts = np.zeros(len(regions))

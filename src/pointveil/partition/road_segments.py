@@ -86,11 +86,9 @@ class RoadSegments:
 
 
 def believe(raw: Floats, limit: float) -> Floats:
-    """Return the noisy counts above the limit, rescaled to the sum of all of them.
-
-    The paper rescales to the true total before its threshold. The noisy total is the sum of the noisy counts
-    themselves, so that rescaling is by one. If no count is above the limit, the largest ones share the total.
-    """
+    """Return the noisy counts above the limit, rescaled to the sum of all of them."""
+    # The paper rescales to the true total before its threshold. The noisy total is the sum of the noisy counts
+    # themselves, so that rescaling is by one. If no count is above the limit, the largest ones share the total.
     total = max(0.0, float(raw.sum()))
     above = np.where(raw > limit, raw, 0.0)
     if above.any():

@@ -141,10 +141,8 @@ class Veil:
         return PlaceMasses(blocks.raster, self.spread(plan, counts, None))
 
     def lattice(self, world: World, side: float) -> Lattice:
-        """Return the sizes for blocks of about this side, in metres.
-
-        Sides are powers of the root of two, so that nearby totals give the same raster, which is kept.
-        """
+        """Return the sizes for blocks of about this side, in metres."""
+        # Sides are powers of the root of two, so that nearby totals give the same raster, which is kept.
         widest = max(world.size)
         finest = max(FINEST_CELL, math.sqrt(math.prod(world.size) / MOST_CELLS))
         side = min(max(side, 2**BLOCK_LEVELS * finest), widest)
@@ -230,10 +228,8 @@ def cell_weights(raster: Raster, factor: Floats) -> Floats:
 
 
 def smooth_rate(leaves: Leaves, counts: Floats, weight: Floats, blur: float) -> Floats:
-    """Return people per unit of weight in every cell, (cells,), smoothed across leaves; strip by strip.
-
-    People and weight are blurred apart and then divided, so that water and empty cells do not thin out the shore.
-    """
+    """Return people per unit of weight in every cell, (cells,), smoothed across leaves; strip by strip."""
+    # People and weight are blurred apart and then divided, so that water and empty cells do not thin out the shore.
     people = (counts / np.maximum(leaves.sum(weight), 1e-12))[leaves.leaf_of] * weight
     rate = np.empty(len(weight))
     reach = math.ceil(TRUNCATE * blur)

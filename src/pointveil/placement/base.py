@@ -24,11 +24,9 @@ class Placement(Protocol):
 
         The result must follow from the vault's answers and the public world alone: a saved survey calls this again.
         """
-        ...
 
     def draw(self, world: World, counted: Any, answers: Any, count: int, rng: np.random.Generator) -> Floats:
         """Return `count` points on land, (count, 2) metres, in random order."""
-        ...
 
 
 PLACEMENTS = Parts(

@@ -53,7 +53,6 @@ class KernelDensity:
     )
 
     def __post_init__(self) -> None:
-        """Refuse numbers that no kernel can have."""
         if self.max_uses < 1 or self.side not in SIDES:
             raise InputError(f"max_uses must be at least 1, and side one of {SIDES}.")
 

@@ -47,7 +47,6 @@ class WeightedUniform:
     )
 
     def __post_init__(self) -> None:
-        """Refuse a weight that is not one."""
         if not 0 <= self.area_weight <= 1:
             raise InputError(f"area_weight must lie between 0 and 1, not {self.area_weight}.")
 

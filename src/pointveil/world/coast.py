@@ -22,7 +22,8 @@ def enclose_sea(coast: Sequence[Any], boundary: Any, name: str) -> list[Any]:
     west, _, east, _ = boundary.bounds
     lines = shape_array(coast) if west >= -180 and east <= 180 else _joined_at_antimeridian(shape_array(coast))
     lines = lines[shapely.intersects(lines, boundary)]
-    shores = _within(lines, boundary)
+    inside = shapely.get_parts(shapely.get_parts(shapely.intersection(lines, boundary)))
+    shores = inside[shapely.length(inside) > 0]
     if not len(shores):
         return []
     # Whole lines, not those cut at the boundary: by a rounding, the end of a cut line may just fail to touch it.
@@ -40,10 +41,8 @@ def enclose_sea(coast: Sequence[Any], boundary: Any, name: str) -> list[Any]:
 
 
 def _joined_at_antimeridian(coast: NDArray[Any]) -> NDArray[Any]:
-    """Return the coast in straight pieces, three times, a turn of the globe apart; without what runs along 180 degrees.
-
-    Map makers close land at the antimeridian on both sides; where nothing parts it any more, that is no coast.
-    """
+    """Return the coast in straight pieces, three times, a turn of the globe apart; without what runs along 180°."""
+    # Map makers close land at the antimeridian on both sides; where nothing parts it any more, that is no coast.
     start, end, _ = straight_pieces(coast)
     # The short way round; all others stay as they are, to the last bit, so that pieces meet.
     end[:, 0] -= 360 * np.rint((end[:, 0] - start[:, 0]) / 360)
@@ -51,12 +50,6 @@ def _joined_at_antimeridian(coast: NDArray[Any]) -> NDArray[Any]:
     pieces = np.stack([start[real], end[real]], axis=1)
     turns = np.array([[-360.0, 0.0], [0.0, 0.0], [360.0, 0.0]])
     return np.asarray(shapely.linestrings(np.concatenate([pieces + turn for turn in turns])))
-
-
-def _within(lines: NDArray[Any], boundary: Any) -> NDArray[Any]:
-    """Return the parts of the coast inside the boundary, in their own direction."""
-    inside = shapely.get_parts(shapely.get_parts(shapely.intersection(lines, boundary)))
-    return np.asarray(inside[shapely.length(inside) > 0])
 
 
 def _faces_beside(shores: NDArray[Any], faces: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -40,10 +40,8 @@ def clip(shape: Any, bounds: Bounds) -> Any:
 
 
 def unwrap_boundary(boundary: Shapes) -> Shapes:
-    """Join what the antimeridian parts, and bring the whole to a west from -180 up to 180 degrees.
-
-    No boundary is half the globe wide, so one that seems to be lies on both sides of the antimeridian.
-    """
+    """Join what the antimeridian parts, and bring the whole to a west from -180 up to 180 degrees."""
+    # No boundary is half the globe wide, so one that seems to be lies on both sides of the antimeridian.
     west, _, east, _ = shapely.total_bounds(boundary)
     if east - west > 180:
         boundary = _shift(boundary, lambda longitude: longitude + np.where(longitude < 0, 360, 0))
@@ -62,10 +60,8 @@ def unwrap_box(bounds: Bounds) -> Bounds:
 
 
 def unwrap_polygons(polygons: Shapes, middle: float) -> Shapes:
-    """Bring polygons to where a world that crosses the antimeridian can see them.
-
-    Polygons that jump over the antimeridian are drawn through; of all others there are copies one turn away.
-    """
+    """Bring polygons to where a world that crosses the antimeridian can see them."""
+    # Polygons that jump over the antimeridian are drawn through; of all others there are copies one turn away.
     parts = shapely.get_parts(polygons)
     jumps = np.array([_jumps(part) for part in parts], dtype=bool)
     lowest = middle - 180

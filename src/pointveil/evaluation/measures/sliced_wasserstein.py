@@ -39,11 +39,9 @@ def _seen_from(xy: XY, angle: float) -> Floats:
 
 
 def _shares(one: int, other: int) -> tuple[Ints, Ints, Floats]:
-    """Pair sorted points of two sizes: which goes with which, and with how much of the whole.
-
-    Worked in whole numbers: the first set's points end at multiples of `other`, the second's at multiples
-    of `one`, on a line of length one × other.
-    """
+    """Pair sorted points of two sizes: which goes with which, and with how much of the whole."""
+    # Worked in whole numbers: the first set's points end at multiples of `other`, the second's at multiples of `one`,
+    # on a line of length one × other.
     ends = np.union1d(np.arange(1, one + 1) * other, np.arange(1, other + 1) * one)
     weight = np.diff(ends, prepend=0) / (one * other)
     return (ends - 1) // other, (ends - 1) // one, weight

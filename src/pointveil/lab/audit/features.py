@@ -57,10 +57,8 @@ def look_at_units(release: Release, world: World, units: Units, known: Known) ->
 
 
 def look_at_counts(columns: Columns, name: str, asked: Asked, units: Units, known: Known) -> tuple[Floats, Floats]:
-    """Add what a count tells: how much the unit's cell has over what is known, and how likely that makes it.
-
-    Where two units share a cell, neither is looked at: the other is not known.
-    """
+    """Add what a count tells: how much the unit's cell has over what is known, and how likely that makes it."""
+    # Where two units share a cell, neither is looked at: the other is not known.
     answer = asked.answer
     assert isinstance(answer, NoisyCounts)  # noqa: S101 - told apart by the caller
     size, epsilon = len(answer.values), float(answer.noise_epsilon)

@@ -129,12 +129,10 @@ def pairs_for(subject: Subject) -> tuple[Pair, ...]:
 
 
 def find_jumps(subject: Subject, most: int = 2) -> list[Pair]:
-    """Look for the numbers of people at which the release changes although no noise should allow it.
-
-    A size, a text or a share of the people that is always the same for n people, and always another for more, follows
-    the true number. The ladder finds such facts, those first that are steady on most of its rungs, and halving finds
-    the one person who makes the difference. What changes again when it is tried again was chance.
-    """
+    """Look for the numbers of people at which the release changes although no noise should allow it."""
+    # A size, a text or a share of the people that is always the same for n people, and always another for more, follows
+    # the true number. The ladder finds such facts, those first that are steady on most of its rungs, and halving finds
+    # the one person who makes the difference. What changes again when it is tried again was chance.
     ladder = (0, *LADDER)
     steady = [_steady_facts(subject, count) for count in ladder]
     names = sorted(

@@ -57,11 +57,9 @@ def _between(drawn: Ints, low: Ints, high: Ints) -> Floats:
 
 
 def kernel_ratio(asked: Asked, counts: Ints, region: Ints, site: Ints, known: Ints, units: Units) -> Floats:
-    """Return how much likelier the blurred points are with the unit, by the law of the box kernel.
-
-    Each point drawn in a region was made from a token of the unit, of somebody known, or from none. Their parts are
-    known on both sides; the points are taken one by one, which is exact for one point, and nearly so for more.
-    """
+    """Return how much likelier the blurred points are with the unit, by the law of the box kernel."""
+    # Each point drawn in a region was made from a token of the unit, of somebody known, or from none. Their parts are
+    # known on both sides; the points are taken one by one, which is exact for one point, and nearly so for more.
     answer = asked.answer
     assert isinstance(answer, NoisyPoints)  # noqa: S101 - told apart by the caller
     law = Kernel(float(answer.epsilon) / (answer.points_per_unit * asked.uses))
