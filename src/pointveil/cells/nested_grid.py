@@ -47,7 +47,10 @@ class NestedGrid:
         found = np.empty(len(xy), dtype=np.int64)
         with np.errstate(all="ignore"):
             for block in blocks(len(xy)):
-                found[block] = self._locate(xy[block], self.coarse.locate(xy[block]))
+                cell = self.coarse.locate(xy[block])
+                known = np.where(cell == NOWHERE, 0, cell)
+                column, row = (self._along(xy[block, axis], known, axis) for axis in (0, 1))
+                found[block] = np.where(cell == NOWHERE, cell, self.first[known] + row * self.sides[known] + column)
         return found
 
     def rectangles(self) -> Floats:
@@ -61,12 +64,6 @@ class NestedGrid:
     def polygons(self, which: Ints) -> NDArray[Any]:
         """Return these parts as polygons."""
         return np.asarray(shapely.box(*self.rectangles()[which].T))
-
-    def _locate(self, xy: Floats, cell: Ints) -> Ints:
-        somewhere = cell != NOWHERE
-        cell = np.where(somewhere, cell, 0)
-        column, row = self._along(xy[:, 0], cell, 0), self._along(xy[:, 1], cell, 1)
-        return np.where(somewhere, self.first[cell] + row * self.sides[cell] + column, NOWHERE)
 
     def _along(self, values: Floats, cell: Ints, axis: int) -> Ints:
         """Return the column (axis 0) or row (axis 1) of the part within its coarse cell."""

@@ -25,9 +25,7 @@ PANEL_WIDTH, TITLE_HEIGHT, FOOT_HEIGHT, GAP = 3.4, 0.34, 0.26, 0.14  # inches
 DOTS_PER_INCH = 160
 
 
-def draw_comparison(
-    world: World, real: Floats, synthetic: Mapping[str, Floats], path: Path, *, note: str = NOTE
-) -> None:
+def draw_comparison(world: World, real: Floats, synthetic: Mapping[str, Floats], path: Path) -> None:
     """Write a PNG of the real points beside those of each method, all in metres, with a note that credits the map.
 
     Whoever sees the picture sees the real points: draw it of invented people, or for your own eyes.
@@ -39,7 +37,7 @@ def draw_comparison(
         _draw_points(ax, xy, colour)
         ax.set_title(title, loc="left", fontsize=12, fontweight="bold", color=colour, pad=5)
     width = figure.get_figwidth()
-    figure.text(GAP / width, 0.07 / figure.get_figheight(), note, fontsize=7, color=PALE_INK, va="bottom")
+    figure.text(GAP / width, 0.07 / figure.get_figheight(), NOTE, fontsize=7, color=PALE_INK, va="bottom")
     # To Pillow, method 1 is MAXCOVERAGE, and dither 0 is none: dots keep their own colour.
     write_picture(figure, path, dpi=DOTS_PER_INCH, quantize={"colors": 256, "method": 1, "kmeans": 1, "dither": 0})
 

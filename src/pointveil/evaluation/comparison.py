@@ -201,10 +201,8 @@ class _Side:
 
 
 def choose_centres(world: World, seed: int, *, count: int = CENTRES) -> XY:
-    """Return random road nodes, all if there are fewer; random places on land if there are no roads.
-
-    They are chosen from public knowledge and the seed only, never from the points.
-    """
+    """Return random road nodes, all if there are fewer; random places on land if there are no roads."""
+    # They are chosen from public knowledge and the seed only, never from the points.
     rng = np.random.default_rng(seed)
     nodes = road_nodes(world)
     if not len(nodes):
@@ -213,10 +211,8 @@ def choose_centres(world: World, seed: int, *, count: int = CENTRES) -> XY:
 
 
 def road_nodes(world: World) -> XY:
-    """Return the ends of the roads that lie on land, each once, in order of x and then y.
-
-    Ends within the same centimetre are one node.
-    """
+    """Return the ends of the roads that lie on land, each once, in order of x and then y."""
+    # Ends within the same centimetre are one node.
     if world.roads is None:
         return np.zeros((0, 2))
     lines = shapely.get_parts(np.atleast_1d(world.roads.lines_m))

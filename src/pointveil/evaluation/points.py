@@ -49,7 +49,12 @@ def in_metres(points: Any, world: World, *, columns: tuple[str, str] | None = No
     if isinstance(points, SyntheticPoints):
         return _converted(points.coordinates, points.crs, world)
     if isinstance(points, np.ndarray | list):
-        return _converted(_checked(np.asarray(points, dtype=np.float64)), crs or "EPSG:4326", world)
+        xy = np.asarray(points, dtype=np.float64)
+        if xy.ndim != 2 or xy.shape[1] != 2:
+            raise InputError(
+                f"The array of points has the shape {xy.shape}; give x and y (longitude and latitude) as (n, 2)."
+            )
+        return _converted(xy, crs or "EPSG:4326", world)
     source = open_points(points, columns=columns, crs=crs)
     batches = [batch.coordinates for batch in source.batches()]
     return _converted(np.concatenate([np.zeros((0, 2)), *batches]), source.layout.crs, world)
@@ -74,14 +79,6 @@ def stated(points: Any) -> Statement | None:
 
 def _name(points: Any, otherwise: str) -> str:
     return Path(points).name if isinstance(points, str | os.PathLike) else otherwise
-
-
-def _checked(xy: XY) -> XY:
-    if xy.ndim != 2 or xy.shape[1] != 2:
-        raise InputError(
-            f"The array of points has the shape {xy.shape}; give x and y (longitude and latitude) as (n, 2)."
-        )
-    return xy
 
 
 def _converted(coordinates: XY, crs: str, world: World) -> XY:

@@ -42,11 +42,6 @@ class Sizes(NamedTuple):
     per_side: int
     begins: Floats
 
-    @property
-    def bins(self) -> int:
-        """How many bins of distance there are."""
-        return len(self.begins)
-
 
 class Cells(NamedTuple):
     """Where cells lie, and the patch of each: see `Raster`."""
@@ -130,7 +125,7 @@ def _assembled(sizes: Sizes, cells: Cells, pixels: Pixels) -> Raster:
     parts = zip(*_entries(patch, pixels, sizes), strict=True)
     cell, bin_, area = (np.concatenate(part) for part in parts)
     return Raster(
-        sizes.side, sizes.shape, sizes.per_side, column, row, patch, pixels, index, cell, bin_, area, sizes.bins
+        sizes.side, sizes.shape, sizes.per_side, column, row, patch, pixels, index, cell, bin_, area, len(sizes.begins)
     )
 
 
@@ -143,7 +138,7 @@ def _entries(patch: ShortInts, pixels: Pixels, sizes: Sizes) -> Iterator[tuple[S
         area[plain, -1 - part[plain]] = sizes.per_side**2
         code = fine[:, None] * (MASKED + 1) + pixels[part[fine]]
         area += np.bincount(code.ravel(), minlength=area.size).reshape(area.shape).astype(np.int32)
-        cell, bin_ = np.nonzero(area[:, : sizes.bins])
+        cell, bin_ = np.nonzero(area[:, : len(sizes.begins)])
         yield (block.start + cell).astype(np.int32), bin_.astype(np.uint8), area[cell, bin_]
 
 
@@ -152,7 +147,7 @@ def _sliver(world: World, sizes: Sizes) -> Raster:
     sites = Triangulation.of([world.land]).pick(np.zeros(SLIVER_SITES, dtype=np.int64), np.random.default_rng(0))
     zero = np.zeros(1, dtype=np.int32)
     nothing = np.zeros((0, sizes.per_side**2), dtype=np.uint8)
-    one_cell = _assembled(sizes, Cells(zero, zero, zero - np.int32(sizes.bins)), nothing)
+    one_cell = _assembled(sizes, Cells(zero, zero, zero - np.int32(len(sizes.begins))), nothing)
     everywhere, area = np.zeros(sizes.shape, dtype=np.int32), np.full(1, SLIVER_SITES, dtype=np.int32)
     return replace(one_cell, index=everywhere, entry_area=area, sites=sites, first_site=np.zeros(1, dtype=np.int64))
 

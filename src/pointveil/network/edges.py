@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import shapely
 from numpy.typing import NDArray
 
 from pointveil.cells.arrays import Bools, Floats, Ints
 from pointveil.errors import InputError
+from pointveil.world.roads import Roads
 from pointveil.world.world import World
 
 Lines = NDArray[Any]
@@ -38,8 +38,8 @@ def clean_edges(world: World) -> Edges:
     if world.roads is None:
         raise InputError("This world has no roads. Make it again with --roads.")
     lines, line = shapely.get_parts(world.roads.lines_m, return_index=True)
-    bridge = _bridges(world.roads.attributes, len(world.roads))
-    names = _class_names(world.roads.attributes, len(world.roads))
+    bridge = np.array([str(value or "").casefold() not in NO for value in _values(world.roads, "bridge")], dtype=bool)
+    names = np.array([_class_name(value) for value in _values(world.roads, *CLASS_COLUMNS)], dtype=object)
     inside, owner = _clip(lines, line, world.boundary_m)
     dry, dry_owner = _clip(inside[~bridge[owner]], owner[~bridge[owner]], world.land)
     lines = np.concatenate([dry, inside[bridge[owner]]])
@@ -131,16 +131,15 @@ def _first_of_each(start: Ints, end: Ints, last: Bools, places: int) -> Bools:
     return once
 
 
-def _class_names(attributes: pa.Table, count: int) -> NDArray[Any]:
-    """Return the class of each line as one word, `road` where none is known; a link belongs to its road."""
-    columns = {name.casefold(): name for name in attributes.column_names}
-    column = next((columns[name] for name in CLASS_COLUMNS if name in columns), None)
-    if column is None:
-        return np.full(count, UNKNOWN, dtype=object)
-    return np.array([_class_name(value) for value in attributes[column].to_pylist()], dtype=object)
+def _values(roads: Roads, *names: str) -> list[Any]:
+    """Return the values of the first of these columns that there is, whatever its case; if none is, None for each."""
+    columns = {name.casefold(): name for name in roads.attributes.column_names}
+    found = next((columns[name] for name in names if name in columns), None)
+    return [None] * len(roads) if found is None else list(roads.attributes[found].to_pylist())
 
 
 def _class_name(value: object) -> str:
+    """Return the class of a line as one word, `road` if none is known; a link belongs to its road."""
     # Tools write several classes as a list, or with | or ; between them: the first one counts.
     word = re.search(r"\w+", "" if value is None else str(value).casefold())
     name = word[0].removesuffix("_link") if word else ""
@@ -155,11 +154,3 @@ def _classes(names: NDArray[Any], lengths: Floats) -> tuple[tuple[str, ...], Int
         rare = unique[np.argsort(-total, kind="stable")[MOST_CLASSES - 1 :]]
         unique, number = np.unique(np.where(np.isin(names, rare), UNKNOWN, names).astype(str), return_inverse=True)
     return tuple(str(name) for name in unique), number.astype(np.int64)
-
-
-def _bridges(attributes: pa.Table, count: int) -> Bools:
-    """Return which lines are said to be bridges."""
-    column = next((name for name in attributes.column_names if name.casefold() == "bridge"), None)
-    if column is None:
-        return np.zeros(count, dtype=bool)
-    return np.array([str(value or "").casefold() not in NO for value in attributes[column].to_pylist()], dtype=bool)

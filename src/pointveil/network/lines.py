@@ -29,18 +29,13 @@ def places_along(segments: Segments, edge: Ints, along: Floats) -> tuple[Floats,
 
     What lies beyond the ends of an edge is brought to them.
     """
-    segment = _segment_at(segments, edge, along)
-    length = segments.lengths[segment]
-    direction = (segments.end[segment] - segments.start[segment]) / length[:, None]
-    part = np.clip(along - segments.before[segment], 0.0, length)
-    return segments.start[segment] + direction * part[:, None], direction
-
-
-def _segment_at(segments: Segments, edge: Ints, along: Floats) -> Ints:
-    """Return the segment in which each distance along an edge lies."""
-    # Laid end to end, edges begin where the ones before them end, so one search finds the segment of any.
+    # Laid end to end, edges begin where the ones before them end, so one search finds the segment of any place.
     offset = np.concatenate([[0.0], np.cumsum(segments.edge_lengths)])
     starts = offset[segments.edge] + segments.before
     found = np.searchsorted(starts, offset[edge] + along, side="right") - 1
     last = np.append(segments.first[1:], len(segments)) - 1
-    return np.asarray(np.clip(found, segments.first[edge], last[edge]))
+    segment = np.clip(found, segments.first[edge], last[edge])
+    length = segments.lengths[segment]
+    direction = (segments.end[segment] - segments.start[segment]) / length[:, None]
+    part = np.clip(along - segments.before[segment], 0.0, length)
+    return segments.start[segment] + direction * part[:, None], direction

@@ -35,10 +35,8 @@ def road_cells(world: World, reach: float, far_side: float) -> RoadCells:
 
 
 def open_parts(bins: RoadBins, world: World) -> Bools:
-    """Return which parts can have people: of dry edges, and those far parts that have land out of reach.
-
-    All far parts of an open cell are open, if none of them seems to be.
-    """
+    """Return which parts can have people: of dry edges, and those far parts that have land out of reach."""
+    # All far parts of an open cell are open, if none of them seems to be.
     cells, owner = bins.cells, bins.far.owner
     maybe = cells.open_far[owner]
     tried = np.flatnonzero(maybe & (bins.far.sides[owner] > 1))

@@ -15,10 +15,8 @@ FARTHEST_BESIDE = 1e-7  # degrees, about a centimetre
 
 
 def enclose_sea(coast: Sequence[Any], boundary: Any, name: str) -> list[Any]:
-    """Return the parts of an area that are sea, by the rule that water lies on the right of every coastline.
-
-    An area in degrees may reach over the antimeridian; the coast, which is parted there, is joined again.
-    """
+    """Return the parts of an area that are sea, by the rule that water lies on the right of every coastline."""
+    # An area in degrees may reach over the antimeridian; the coast, which is parted there, is joined again.
     west, _, east, _ = boundary.bounds
     lines = shape_array(coast) if west >= -180 and east <= 180 else _joined_at_antimeridian(shape_array(coast))
     lines = lines[shapely.intersects(lines, boundary)]

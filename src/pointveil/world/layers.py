@@ -125,7 +125,9 @@ def layer_from(given: Any, name: str, crs: str) -> Layer:
     found, rows = _plain_shapes(given, name) if content is None else _features(content)
     shapes = np.array(found, dtype=object)
     there = ~(shapely.is_missing(shapes) | shapely.is_empty(shapes))
-    attributes = _table(rows).filter(pa.array(there)) if any(rows) else pa.table({})
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {str(name): _column([row.get(name) for row in rows]) for name in names}
+    attributes = pa.table(columns).filter(pa.array(there)) if columns else pa.table({})
     return Layer(shapes[there], attributes, crs if own is None else crs_name(parse_crs(own)), name)
 
 
@@ -144,11 +146,6 @@ def _features(content: Mapping[str, Any]) -> Features:
     geometries = [each["geometry"] if each["type"] == "Feature" else each for each in features]
     shapes = [None if geometry is None else shapely.geometry.shape(geometry) for geometry in geometries]
     return shapes, [each.get("properties") or {} for each in features]
-
-
-def _table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    names = dict.fromkeys(name for row in rows for name in row)
-    return pa.table({str(name): _column([row.get(name) for row in rows]) for name in names})
 
 
 def _column(values: list[Any]) -> pa.Array:

@@ -155,12 +155,9 @@ def _fetch_water(osmnx: Any, boundary: Any, place: str) -> Layer | None:
     except osmnx._errors.InsufficientResponseError:  # noqa: SLF001 - osmnx has no public name for it
         return None
     rows = [{key: row[key] for key in row if _is_text(row[key])} for row in features.to_dict("records")]
-    coast = [shape for row, shape in zip(rows, features.geometry, strict=True) if row.get("natural") == "coastline"]
-    inland = [
-        shape
-        for row, shape in zip(rows, features.geometry, strict=True)
-        if is_water(row) and shape.geom_type in POLYGONS
-    ]
+    found = list(zip(rows, features.geometry, strict=True))
+    coast = [shape for row, shape in found if row.get("natural") == "coastline"]
+    inland = [shape for row, shape in found if is_water(row) and shape.geom_type in POLYGONS]
     polygons = [*enclose_sea(coast, boundary, place), *inland]
     return Layer(shape_array(polygons), pa.table({}), DEGREES, place) if polygons else None
 

@@ -138,16 +138,9 @@ class World:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the world to one GeoPackage, whole or not at all."""
-        roads = self.roads
-        parts = package.Parts(
-            self.projection.crs,
-            self.boundary,
-            self.out_of_bounds,
-            self.given_land,
-            None if roads is None else roads.lines,
-            None if roads is None else roads.attributes,
-        )
-        package.write(path, parts)
+        areas = self.boundary, self.out_of_bounds, self.given_land
+        lines = (None, None) if self.roads is None else (self.roads.lines, self.roads.attributes)
+        package.write(path, package.Parts(self.projection.crs, *areas, *lines))
 
     @cached_property
     def boundary_m(self) -> Any:

@@ -35,7 +35,7 @@ def density(xy: XY, world: World, *, granularity: int, bandwidth: Pair) -> NDArr
     nothing beyond the bounds). Points outside the bounds are left out. Row 0 is the south. `bandwidth` is the
     standard deviation of the kernel along x and y, in metres.
     """
-    cell = _cell_size(world, granularity)
+    cell = np.array(world.size) / granularity
     index = np.floor((xy - np.array(world.bounds[:2])) / cell)
     index = index[((index >= 0) & (index < granularity)).all(axis=1)].astype(np.int64)
     number = index[:, 1] * granularity + index[:, 0]
@@ -45,16 +45,9 @@ def density(xy: XY, world: World, *, granularity: int, bandwidth: Pair) -> NDArr
     return np.asarray(gaussian_filter(grid, blur, mode="constant"), dtype=np.float64)
 
 
-def _cell_size(world: World, granularity: int) -> Pair:
-    west, south, east, north = world.bounds
-    return np.array([east - west, north - south]) / granularity
-
-
 def find_hotspots(densities: NDArray[np.float64], *, percentile: float = 95.0) -> NDArray[np.bool_]:
-    """Mark the cells whose density is strictly greater than the percentile of all g² cells.
-
-    The percentile is interpolated linearly between the two nearest cells.
-    """
+    """Mark the cells whose density is strictly greater than the percentile of all g² cells."""
+    # The percentile is interpolated linearly between the two nearest cells.
     return densities > np.percentile(densities, percentile)
 
 
@@ -75,7 +68,7 @@ def hotspot_agreement(
     all. The bandwidth is the standard deviation of the kernel: metres, or a rule of `BANDWIDTHS`.
     """
     world = comparison.world
-    width = _bandwidth(bandwidth, comparison.real, _cell_size(world, granularity))
+    width = _bandwidth(bandwidth, comparison.real, np.array(world.size) / granularity)
     marks = [
         find_hotspots(density(xy, world, granularity=granularity, bandwidth=width), percentile=percentile)
         for xy in (comparison.real, comparison.synthetic)

@@ -101,10 +101,8 @@ class Evidence:
 
 
 def examine(trials: Trials) -> Evidence:
-    """Choose a few rules on one half of the trials, test each on the other half, once, and return the strongest.
-
-    One rule is known beforehand, and tested on all trials.
-    """
+    """Choose a few rules on one half of the trials, test each on the other half, once, and return the strongest."""
+    # One rule is known beforehand, and tested on all trials.
     half = trials.part(CHOOSE, 1)
     rules = [(choose(trials.part(0, CHOOSE), caution), half) for caution in CAUTIONS]
     if len(trials) >= LEAST_FOR_MIXTURE:
@@ -185,10 +183,8 @@ def _finite(trials: Trials) -> Floats:
 
 
 def choose(trials: Trials, caution: float) -> Rule:
-    """Return the rule with the best bound on these trials, among all features, kinds, ends and single values.
-
-    Of equal ones it is that of the feature with the fewest values, which is least likely to be right by chance.
-    """
+    """Return the rule with the best bound on these trials, among all features, kinds, ends and single values."""
+    # Of equal ones it is that of the feature with the fewest values, which is least likely to be right by chance.
     best, chosen = (-math.inf, 0), Rule(0, "nothing")
     for kind in trials.kinds():
         of_kind = trials.of_kind(kind)
@@ -196,31 +192,27 @@ def choose(trials: Trials, caution: float) -> Rule:
         for feature, name in enumerate(trials.names):
             tally = tally_of(seen[:, feature], present)
             if tally is not None:
-                worth, plan = tally.best(caution)
+                worth, *cuts = tally.best(caution)
                 if (worth, -len(tally.cuts)) > best:
-                    best, chosen = (worth, -len(tally.cuts)), plan.rule(feature, name, kind)
+                    best, chosen = (worth, -len(tally.cuts)), rule_of(feature, name, kind, *cuts)
     return chosen
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What to guess from a feature: "present" at one of the ENDS from a value on, "absent" at another, or at none."""
-
-    present: tuple[int, float] | None
-    absent: tuple[int, float] | None
-
-    def rule(self, feature: int, name: str, kind: int | None) -> Rule:
-        """Return it as a rule."""
-        present, absent = (_span(part) for part in (self.present, self.absent))
-        words = ", else ".join(
-            f"{said}{ENDS[part[0]]} {part[1]:.6g}"
-            for said, part in ((f"{name} ", self.present), ("" if self.present else f"not {name} ", self.absent))
-            if part is not None
-        )
-        return Rule(feature, words if kind is None else f"{words}, {kind} beside", *present, *absent, kind)
+Cut = tuple[int, float] | None  # one of the ENDS, and the value from which on something is guessed there
 
 
-def _span(part: tuple[int, float] | None) -> tuple[float, float]:
+def rule_of(feature: int, name: str, kind: int | None, shown: Cut, hidden: Cut) -> Rule:
+    """Return the rule that guesses "present" at one end of a feature, and "absent" at another, or at none."""
+    words = ", else ".join(
+        f"{said}{ENDS[part[0]]} {part[1]:.6g}"
+        for said, part in ((f"{name} ", shown), ("" if shown else f"not {name} ", hidden))
+        if part is not None
+    )
+    words = words if kind is None else f"{words}, {kind} beside"
+    return Rule(feature, words, *_span(shown), *_span(hidden), kind)
+
+
+def _span(part: Cut) -> tuple[float, float]:
     if part is None:
         return math.inf, -math.inf
     end, value = part
@@ -234,8 +226,8 @@ class Tally:
     cuts: Floats
     counts: Ints
 
-    def best(self, caution: float) -> tuple[float, Plan]:
-        """Return the best plan, and its worth."""
+    def best(self, caution: float) -> tuple[float, Cut, Cut]:
+        """Return where best to guess "present" and "absent", and what that is worth."""
         all_counts = self.counts.sum(axis=1)
         at = [np.argmax(quick_bound(self.counts[:, side], all_counts, caution), axis=1) for side in (0, 1)]
         ends = np.arange(len(ENDS))
@@ -251,7 +243,7 @@ class Tally:
         absent_end = end if number < 2 * len(ENDS) else other[end]
         shown = (end, float(values[0][end])) if number < len(ENDS) or number >= 2 * len(ENDS) else None
         hidden = (absent_end, float(values[1][absent_end])) if number >= len(ENDS) else None
-        return float(worth[number]), Plan(shown, hidden)
+        return float(worth[number]), shown, hidden
 
 
 def tally_of(values: Floats, present: Bools) -> Tally | None:

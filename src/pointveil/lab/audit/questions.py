@@ -36,8 +36,7 @@ class Squares:
 
 def squares(world: World) -> Grid:
     """Return cells of 50 m."""
-    west, south, east, north = world.bounds
-    return Grid(world.bounds, round((east - west) / CELL), round((north - south) / CELL))
+    return Grid(world.bounds, *(round(side / CELL) for side in world.size))
 
 
 def ask_count(vault: Any) -> tuple[Floats, str]:
