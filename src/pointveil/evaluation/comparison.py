@@ -7,17 +7,15 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from pointveil.cells import Ints, Streets
+from pointveil.cells import Floats, Ints, Streets
 from pointveil.evaluation.facilities import Customers
 from pointveil.network import streets_of
 from pointveil.statement import Statement
 from pointveil.world import World
 
-XY: TypeAlias = NDArray[np.float64]  # points in metres of the world, one row each: x, then y
-Floats: TypeAlias = NDArray[np.float64]
+XY: TypeAlias = Floats  # points in metres of the world, one row each: x, then y
 Counts: TypeAlias = Ints
 Kept = TypeVar("Kept")
 

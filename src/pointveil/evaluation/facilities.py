@@ -5,16 +5,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
+from pointveil.cells import Floats, Ints
 from pointveil.errors import InputError, UnmeasuredError
 
-Floats = NDArray[np.float64]
-Chosen = NDArray[np.int64]  # numbers of the chosen candidates, rising
+Chosen = Ints  # numbers of the chosen candidates, rising
 
 STARTS, CELLS = 24, 120  # random starts of the search for short ways; cells along the longer side of the map in it
 SECONDS = 60.0  # the longest that one exact solution may take

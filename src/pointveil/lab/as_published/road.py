@@ -26,11 +26,6 @@ class Edges:
     counts: Ints
     near: Nearest
 
-    @property
-    def total(self) -> int:
-        """How many points will be made."""
-        return int(self.counts.sum())
-
 
 def count_edges(vault: Rehearsal, world: World, shares: Shares, rng: np.random.Generator) -> Edges:
     """Count the points that are nearest to each edge, with noise, and rescale to the true total. Not private."""
