@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pointveil.cells.segments import Segments
 from pointveil.errors import InputError
-from pointveil.network import Network, candidate_cells
+from pointveil.network import Network, candidates
 from pointveil.network import network as network_module
 from pointveil.network.candidates import search_over
 from pointveil.network.lines import places_along, segments_of
@@ -349,7 +349,7 @@ def test_however_the_work_is_cut_up_the_cells_are_the_same(monkeypatch: pytest.M
     segments = segments_of(random_lines(np.random.default_rng(7), 400))
 
     whole = search_over(segments, BOX)
-    monkeypatch.setattr(candidate_cells, "PAIRS", 50)
+    monkeypatch.setattr(candidates, "PAIRS", 50)
     cut_up = search_over(segments, BOX)
 
     for name in ("children", "strides", "first", "candidates"):

@@ -1,25 +1,20 @@
 """What all measures say together."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pointveil.errors import InputError
+from pointveil.errors import InputError, UnmeasuredError
 from pointveil.evaluation.comparison import Comparison
-from pointveil.evaluation.errors import UnmeasuredError
 from pointveil.evaluation.points import compare
 from pointveil.evaluation.registry import MEASURES
 from pointveil.world import World
 
-BANNER = "contains real points: do not share"
-"""Stands on every output of this folder."""
+BANNER = "contains real points: do not share"  # stands on every output of this folder
 
-Progress = Callable[[int, int, str], None]
-"""Is told how many measures are done, of how many, and the title of the next."""
+Progress = Callable[[int, int, str], None]  # is told how many measures are done, of how many, and the title of the next
 
 
 @dataclass(frozen=True)
@@ -73,11 +68,12 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Return everything, with the unit, the better direction and the reading of each number."""
         told = ("banner", "real_points", "synthetic_points", "real_left_out", "synthetic_left_out", "seed")
-        measured = {name: _row(name, value) for name, value in self.values.items()}
-        return {name: getattr(self, name) for name in told} | {
-            "measures": measured,
-            "not_measured": dict(self.reasons),
+        facts = ("unit", "better", "best", "reading")
+        measured = {
+            name: {"value": value} | {fact: getattr(MEASURES[name], fact) for fact in facts}
+            for name, value in self.values.items()
         }
+        return {name: getattr(self, name) for name in told} | {"measures": measured, "not_measured": dict(self.reasons)}
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON."""
@@ -148,11 +144,6 @@ def value_text(value: float, unit: str) -> str:
     """Return a number with its unit, with as many digits as it deserves."""
     digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2 if abs(value) >= 10 else 3
     return f"{value:,.{digits}f}{f' {unit}' if unit else ''}"
-
-
-def _row(name: str, value: float) -> dict[str, Any]:
-    told = ("unit", "better", "best", "reading")
-    return {"value": value} | {field: getattr(MEASURES[name], field) for field in told}
 
 
 def evaluate(

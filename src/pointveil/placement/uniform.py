@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats
 from pointveil.estimate import round_to_total
 from pointveil.partition import Budget, Counted
 from pointveil.placement.base import placement, shuffled_regions
@@ -33,9 +33,7 @@ class Uniform:
         """Ask nothing: even placement needs no more than the counts."""
         return
 
-    def draw(
-        self, world: World, counted: Counted, answers: None, count: int, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def draw(self, world: World, counted: Counted, answers: None, count: int, rng: np.random.Generator) -> Floats:
         """Return points picked evenly from the land of each region."""
         whole = round_to_total(counted.counts, count, rng)
         return counted.land.pick(shuffled_regions(whole, rng), rng)

@@ -1,7 +1,7 @@
-"""Read public layers (water, land, roads) from files of many formats."""
+"""Read public layers (water, land, roads) from files of many formats, and take them from memory."""
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyogrio
 import shapely
+import shapely.geometry
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
@@ -20,27 +21,17 @@ from pointveil.files.vector_layer import BROKEN, gdal_name, geoparquet_column, l
 MOST_VERTICES = 20_000_000
 FARTHEST = 1e9  # no coordinate of any CRS in use is larger
 
+Features = tuple[list[Any], Sequence[Mapping[str, Any]]]  # one shape per row, and its attributes
+
 
 @dataclass(frozen=True)
 class Layer:
-    """Shapes with their attributes, as they stand in a file.
+    """Shapes with their attributes, as they stand in a file."""
 
-    Parameters
-    ----------
-    geometries
-        One shape per row.
-    attributes
-        The other columns, one row per shape.
-    crs
-        The CRS of the shapes: an authority code, or else WKT.
-    name
-        What to call the layer in errors.
-    """
-
-    geometries: NDArray[Any]
-    attributes: pa.Table
-    crs: str
-    name: str = "the layer"
+    geometries: NDArray[Any]  # one shape per row
+    attributes: pa.Table  # the other columns
+    crs: str  # an authority code, or else WKT
+    name: str = "the layer"  # for errors
 
     def to_crs(self, crs: str) -> "Layer":
         """Return the layer in another CRS; the same coordinates if it is the same CRS in all but name."""
@@ -59,16 +50,9 @@ class Layer:
 
 
 def read_layer(path: str | os.PathLike[str], *, kinds: Collection[str], layer: str | None = None) -> Layer:
-    """Read a layer from a local GeoJSON, GeoPackage, Shapefile, FlatGeobuf or GeoParquet file.
+    """Read a layer of these kinds from a local GeoJSON, GeoPackage, Shapefile, FlatGeobuf or GeoParquet file.
 
-    Parameters
-    ----------
-    path
-        A file on this machine; GDAL's virtual file systems and addresses are refused.
-    kinds
-        The geometry types to accept, such as `POLYGONS` or `LINES`.
-    layer
-        Which layer of the file to read, if it has several of those kinds.
+    GDAL's virtual file systems and addresses are refused. A file with several such layers needs a layer's name.
     """
     file = vector_file(path)
     reader = _read_parquet if file.suffix.lower() in {".parquet", ".geoparquet"} else _read_vector
@@ -132,3 +116,42 @@ def _shapes(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
     except (shapely.errors.ShapelyError, TypeError) as error:
         raise InputError(f"{name} holds shapes that cannot be read: {error}") from error
     return shapes
+
+
+def layer_from(given: Any, name: str, crs: str) -> Layer:
+    """Return shapes as a layer, in the CRS that they name themselves or else in `crs`; missing and empty ones go."""
+    own = getattr(given, "crs", None)
+    content = None if isinstance(given, shapely.Geometry) else getattr(given, "__geo_interface__", None)
+    found, rows = _plain_shapes(given, name) if content is None else _features(content)
+    shapes = np.array(found, dtype=object)
+    there = ~(shapely.is_missing(shapes) | shapely.is_empty(shapes))
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {str(name): _column([row.get(name) for row in rows]) for name in names}
+    attributes = pa.table(columns).filter(pa.array(there)) if columns else pa.table({})
+    return Layer(shapes[there], attributes, crs if own is None else crs_name(parse_crs(own)), name)
+
+
+def _plain_shapes(given: Any, name: str) -> Features:
+    many = list(given) if isinstance(given, Iterable) else [given]
+    if not all(shape is None or shapely.is_geometry(shape) for shape in many):
+        raise InputError(
+            f"{name} should be a path, a GeoDataFrame, a GeoSeries or shapely geometries, not {type(given).__name__}."
+        )
+    return many, ()
+
+
+def _features(content: Mapping[str, Any]) -> Features:
+    """Return what is in a FeatureCollection, a Feature, or a geometry by itself, which has no attributes."""
+    features = content["features"] if content["type"] == "FeatureCollection" else [content]
+    geometries = [each["geometry"] if each["type"] == "Feature" else each for each in features]
+    shapes = [None if geometry is None else shapely.geometry.shape(geometry) for geometry in geometries]
+    return shapes, [each.get("properties") or {} for each in features]
+
+
+def _column(values: list[Any]) -> pa.Array:
+    # osmnx joins ways, and then lists their tags: the first counts, as in a graph from a file.
+    single = [value[0] if isinstance(value, list) and value else value for value in values]
+    try:
+        return pa.array(single, from_pandas=True)
+    except pa.ArrowException:  # values of several types
+        return pa.array([None if value is None else str(value) for value in single], pa.string())

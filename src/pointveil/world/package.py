@@ -23,23 +23,13 @@ AREAS = {"boundary": "boundary", "out_of_bounds": "out_of_bounds", "land": "give
 
 @dataclass(frozen=True)
 class Parts:
-    """What a world's file holds.
+    """What a world's file holds."""
 
-    Parameters
-    ----------
-    crs
-        The CRS of all shapes.
-    boundary, out_of_bounds, given_land
-        Areas; all but the boundary may be missing.
-    lines, attributes
-        The roads, if there are any.
-    """
-
-    crs: str
-    boundary: Any
+    crs: str  # of all shapes
+    boundary: Any  # areas; all but the boundary may be missing
     out_of_bounds: Any
     given_land: Any
-    lines: Any
+    lines: Any  # the roads, if there are any
     attributes: Any
 
 

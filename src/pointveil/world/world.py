@@ -19,8 +19,7 @@ from pointveil.files.crs import crs_name, parse_crs, short_name
 from pointveil.files.vector_layer import LINES, POLYGONS
 from pointveil.world import osm, package, shapes
 from pointveil.world.land import land_test
-from pointveil.world.layers import Layer, check_shapes, read_layer
-from pointveil.world.memory import layer_from
+from pointveil.world.layers import Layer, check_shapes, layer_from, read_layer
 from pointveil.world.projection import Projection
 from pointveil.world.roads import Roads, hash_attributes, plain_attributes, plain_lines
 
@@ -139,16 +138,9 @@ class World:
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the world to one GeoPackage, whole or not at all."""
-        roads = self.roads
-        parts = package.Parts(
-            self.projection.crs,
-            self.boundary,
-            self.out_of_bounds,
-            self.given_land,
-            None if roads is None else roads.lines,
-            None if roads is None else roads.attributes,
-        )
-        package.write(path, parts)
+        areas = self.boundary, self.out_of_bounds, self.given_land
+        lines = (None, None) if self.roads is None else (self.roads.lines, self.roads.attributes)
+        package.write(path, package.Parts(self.projection.crs, *areas, *lines))
 
     @cached_property
     def boundary_m(self) -> Any:
@@ -218,7 +210,7 @@ class World:
         return {
             "crs": self.projection.crs,
             "bounds": list(bounds),
-            "boundary": "box" if self._is_box else "polygon",
+            "boundary": "box" if shapely.equals(self.boundary, shapely.box(*bounds)) else "polygon",
             "width_m": self.bounds[2],
             "height_m": self.bounds[3],
             "land_km2": self.land_area / 1e6,
@@ -251,10 +243,6 @@ class World:
 
     def __hash__(self) -> int:
         return hash(self.digest)
-
-    @cached_property
-    def _is_box(self) -> bool:
-        return bool(shapely.equals(self.boundary, shapely.box(*self.boundary.bounds)))
 
     def _in_metres(self, shape: Any) -> Any:
         moved = shapely.transform(shape, self.projection.to_metres)

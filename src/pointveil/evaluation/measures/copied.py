@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.spatial import cKDTree
 
-from pointveil.evaluation.comparison import Comparison, Floats
+from pointveil.cells import Floats
+from pointveil.evaluation.comparison import Comparison
 from pointveil.evaluation.registry import measure
 
 

@@ -1,7 +1,7 @@
 """Whether a business that wants short ways would open in the same places (Min-Dist)."""
 
 from pointveil.evaluation.comparison import XY, Comparison
-from pointveil.evaluation.facilities import Chosen, Customers, least_distance
+from pointveil.evaluation.facilities import least_distance
 from pointveil.evaluation.measures.agreement import agreement
 from pointveil.evaluation.registry import measure
 
@@ -32,8 +32,5 @@ def least_distance_agreement(
 
     Parameters as of `most_influential_agreement`; `solver` is "swaps" or "greedy".
     """
-
-    def answer(customers: Customers) -> Chosen:
-        return least_distance(customers, choose=choose, solver=solver)
-
-    return agreement(comparison.customers(candidates, existing), choose, answer)
+    both = comparison.customers(candidates, existing)
+    return agreement(both, choose, lambda customers: least_distance(customers, choose=choose, solver=solver))

@@ -32,10 +32,8 @@ def pair_correlation_error(comparison: Comparison, *, radii: Sequence[float] = R
 
 
 def near_pairs(spots: Spots, radii: Sequence[float]) -> NDArray[np.float64]:
-    """Return the share of all pairs of points that lie at most r apart, for each radius.
-
-    This is Ripley's K over the area, without correction for the edge: both sets have the same edge.
-    """
+    """Return the share of all pairs of points that lie at most r apart, for each radius."""
+    # This is Ripley's K over the area, without correction for the edge: both sets have the same edge.
     count = spots.weights.sum()
     # Points on one spot have the same neighbours, so spots are searched, with weights: whole numbers, hence exact.
     pairs = spots.tree.count_neighbors(spots.tree, np.asarray(radii), weights=(spots.weights, spots.weights)) - count

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from pointveil.errors import UnmeasuredError
 from pointveil.evaluation.comparison import XY, Comparison
-from pointveil.evaluation.errors import UnmeasuredError
 from pointveil.evaluation.registry import Sizes, measure
 
 RANGE_RADII = (100, 250, 500, 1000, 2000)

@@ -17,8 +17,6 @@ from pointveil.evaluation.registry import measure
     synthetic=0,
 )
 def shifted_cell_error(comparison: Comparison, *, cell: float = 100.0, shifts: int = SHIFTS) -> float:
-    """Return the mean NCE in cells of side `cell` metres over random places of the grid.
-
-    A method whose own cells lie on the evaluation grid looks far better than it is; a shifted grid is fair.
-    """
+    """Return the mean NCE in cells of side `cell` metres over random places of the grid."""
+    # A method whose own cells lie on the evaluation grid looks far better than it is; a shifted grid is fair.
     return float(np.mean([cell_error(*counts) for counts in comparison.shifted_cell_counts(cell, shifts)]))

@@ -1,7 +1,5 @@
 """What the numbers mean, in sentences for people who have a minute."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal

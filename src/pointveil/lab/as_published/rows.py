@@ -1,7 +1,5 @@
 """The ten methods as published, as one table; only a rehearsal can run them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,8 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats
 from pointveil.errors import InputError
 from pointveil.lab.as_published import kernel, regions, road
 from pointveil.partition import Counted
@@ -32,7 +30,7 @@ KERNEL = (
 
 Shares = Mapping[str, float]
 Divide = Callable[[Rehearsal, World, Shares, np.random.Generator], Any]
-Place = Callable[[Rehearsal, World, Any, Shares, np.random.Generator], NDArray[np.float64]]
+Place = Callable[[Rehearsal, World, Any, Shares, np.random.Generator], Floats]
 
 
 @dataclass(frozen=True)
@@ -40,25 +38,14 @@ class Published:
     """A method as published."""
 
     name: str  # as in the table
-    # the paper's partitioning and generation
-    divide: Divide
-    place: Place
+    divide: Divide  # the paper's partitioning
+    place: Place  # and generation
     split: Mapping[str, Fraction]  # the part of epsilon for each purpose, as the paper found best
     why_not_private: tuple[str, ...]  # what breaks the promise, in sentences
 
 
 def rehearse(vault: Rehearsal, name: str, seed: int) -> SyntheticPoints:
-    """Make points by a method as published, from a rehearsal's exact answers. Not private.
-
-    Parameters
-    ----------
-    vault
-        A rehearsal (`Vault.rehearse`); a real vault is refused.
-    name
-        A row of `AS_PUBLISHED`.
-    seed
-        Repeats everything: noise and points.
-    """
+    """Make points by a row of `AS_PUBLISHED`, from a rehearsal's exact answers only, as it is not private."""
     if not isinstance(vault, Rehearsal):
         raise InputError("A method as published is not private: it runs on a rehearsal only (Vault.rehearse).")
     if name not in AS_PUBLISHED:
@@ -89,9 +76,7 @@ def not_private(vault: Rehearsal, row: Published) -> Statement:
     )
 
 
-def _weighted(
-    vault: Rehearsal, world: World, counted: Counted, _: Shares, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _weighted(vault: Rehearsal, world: World, counted: Counted, _: Shares, rng: np.random.Generator) -> Floats:
     placement = WeightedUniform(0.5)
     return placement.draw(world, counted, placement.ask(vault, world, counted, {}), counted.total, rng)
 

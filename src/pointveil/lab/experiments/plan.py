@@ -1,7 +1,5 @@
 """What to run, as data: a plan is a TOML file."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from fnmatch import fnmatchcase
@@ -29,11 +27,9 @@ class City(Part):
     """Where the data of a city lies, and which part of it is meant."""
 
     folder: str | None = None  # the folder within the data folder; none for the built-in city
-    # west, south, east and north of the world; not needed if the folder has a world.gpkg
-    bounds: tuple[float, float, float, float] | None = None
+    bounds: tuple[float, float, float, float] | None = None  # not needed if the folder has a world.gpkg
     points: str = "points.parquet"  # the file of points
-    # how many points to take at random, the same every time; all if not given
-    sample: int | None = Field(default=None, gt=0)
+    sample: int | None = Field(default=None, gt=0)  # points to take at random, the same every time; all if not given
 
 
 CITIES = {
@@ -48,7 +44,7 @@ CITIES = {
 class Variant(Part):
     """A method with other parameters or another split of epsilon."""
 
-    method: str  # A row of `METHODS`
+    method: str  # a row of `METHODS`
     label: str  # what to call it in tables
     split: dict[str, str] = {}  # parts of epsilon by purpose
     parameters: dict[str, int | float] = {}  # fields of its partitioner or its placement
@@ -64,16 +60,14 @@ class Variant(Part):
 class Plan(Part):
     """An experiment: every city with every method, epsilon and seed, measured in several ways."""
 
-    # what to call it in files, and for people
-    name: str = Field(pattern=r"^[a-z0-9-]+$")
-    title: str
+    name: str = Field(pattern=r"^[a-z0-9-]+$")  # in files
+    title: str  # for people
     cities: tuple[str, ...] = Field(min_length=1)  # names out of `CITIES` or of `city`
     methods: tuple[str, ...] = ()  # rows of `METHODS` or of `AS_PUBLISHED`; with stars, all that fit ("*-kde", "road*")
     variants: tuple[Variant, ...] = ()  # methods with other parameters, beside those
     epsilons: tuple[str, ...] = ("1",)  # such as "1" or "0.5"
     seeds: int = Field(default=5, gt=0)  # how many; they are 0, 1, 2, …
-    # rows of `MEASURES`, with an option if need be: "most_influential(choose=5)"
-    measures: tuple[str, ...] = Field(min_length=1)
+    measures: tuple[str, ...] = Field(min_length=1)  # with an option if need be: "most_influential(choose=5)"
     input: Literal["as is", "on roads"] = "as is"  # the points as they are, or moved onto the nearest road
     city: dict[str, City] = {}  # more cities
 
@@ -93,7 +87,7 @@ class Plan(Part):
         return measures
 
     @classmethod
-    def read(cls, path: str | Path) -> Plan:
+    def read(cls, path: str | Path) -> "Plan":
         """Read a plan from a TOML file."""
         path = Path(path)
         try:
