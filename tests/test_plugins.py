@@ -94,8 +94,8 @@ class Unregistered(Shaped):
     ("part", "fault"),
     [
         (Unregistered(), "Unregistered is not registered: write @partitioner above the class"),
-        (Shaped((1, 2)), "cannot be made again from a saved survey"),
-        (Shaped(object()), "cannot be made again from a saved survey"),
+        (Shaped((1, 2)), "cannot be restored from a saved survey"),
+        (Shaped(object()), "cannot be restored from a saved survey"),
     ],
 )
 def test_a_part_that_could_not_be_read_back_is_refused_before_anything_is_charged(

@@ -217,12 +217,12 @@ def test_water_that_crosses_itself_overlaps_or_has_no_area_is_repaired() -> None
         (shapely.Polygon([(0, 0), (1, 1), (2, 2)]), {}, "no area"),
         (shapely.Point(1, 1), {}, "holds Point"),
         ("none.gpkg", {}, "does not exist"),
-        (17, {}, "boundary should be"),
+        (17, {}, "boundary must be"),
         ((0, 80, 90, 90), {}, "pole"),
         ((-180, -90, 180, 90), {}, "pole"),
         (BOX, {"crs": "EPSG:0"}, "not a CRS"),
-        (BOX, {"out_of_bounds": shapely.box(9, 49, 11, 51)}, "No land"),
-        (BOX, {"land": shapely.box(10, 50, 10.05, 51), "out_of_bounds": shapely.box(9, 49, 10.06, 51)}, "No land"),
+        (BOX, {"out_of_bounds": shapely.box(9, 49, 11, 51)}, "no land"),
+        (BOX, {"land": shapely.box(10, 50, 10.05, 51), "out_of_bounds": shapely.box(9, 49, 10.06, 51)}, "no land"),
         (BOX, {"out_of_bounds": shapely.box(20, 20, 21, 21)}, "does not overlap"),
         (BOX, {"land": shapely.box(20, 20, 21, 21)}, "does not overlap"),
         (BOX, {"land": []}, "no polygons"),
@@ -336,7 +336,7 @@ def test_a_world_changed_by_hand_is_refused(tmp_path: Path) -> None:
         append=True,
     )
 
-    with pytest.raises(InputError, match="was changed"):
+    with pytest.raises(InputError, match="was edited"):
         World.read(path)
 
 

@@ -21,7 +21,7 @@ from pointveil.evaluation.report.repetition import predict_by_repetition, repeat
 from pointveil.statement import Statement
 from pointveil.world import World
 
-NOT_ASKED = "the real points were not asked. It may be off by a third, sometimes by half."
+NOT_ASKED = "the real points were not used. It may be off by a third, sometimes by half."
 BANNER = "made from the release alone: nothing on this page comes from the real points"
 
 
