@@ -162,5 +162,5 @@ def test_a_class_of_the_same_name_in_another_package_does_not_stand_in() -> None
     theirs = {**saved, "partitioner": {**saved["partitioner"], "plugin": "elsewhere"}}
 
     assert pv.Method.restore("own", saved, {"count": 1}).partitioner == pv.UniformGrid()
-    with pytest.raises(InputError, match="'UniformGrid' is in the plug-in 'elsewhere', which is not installed"):
+    with pytest.raises(InputError, match="'UniformGrid' comes from the plug-in 'elsewhere', which is not installed"):
         pv.Method.restore("own", theirs, {"count": 1})

@@ -58,8 +58,8 @@ GOOD: dict[str, tuple[Callable[[], Shapes], str, int]] = {
 }
 BAD: dict[str, tuple[Callable[[], Shapes], str, str]] = {
     "outside": (lambda: [shapely.transform(line, lambda xy: xy + 5) for line in streets()], "LineString", "no line"),
-    "points": (lambda: [shapely.Point(10.01, 50.005)], "Point", "holds Point; it should hold LineString"),
-    "polygons": (lambda: [shapely.box(10.005, 50.003, 10.01, 50.005)], "Polygon", "holds Polygon"),
+    "points": (lambda: [shapely.Point(10.01, 50.005)], "Point", "contains Point; it should contain only LineString"),
+    "polygons": (lambda: [shapely.box(10.005, 50.003, 10.01, 50.005)], "Polygon", "contains Polygon"),
     "no length": (lambda: [shapely.LineString([(10.01, 50.005)] * 2)], "LineString", "No road lies inside"),
     "only touching": (
         lambda: [shapely.LineString([(10.01, NORTH), (10.01, 50.03)])],

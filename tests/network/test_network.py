@@ -236,7 +236,7 @@ def test_roads_outside_the_boundary_are_refused() -> None:
 
 
 def test_points_given_as_roads_are_refused() -> None:
-    with pytest.raises(InputError, match="Point; it should hold LineString"):
+    with pytest.raises(InputError, match="Point; it should contain only LineString"):
         World.make(BOX, crs=METRES, roads=shapely.points([[1, 2], [3, 4]]))
 
 

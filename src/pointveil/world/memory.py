@@ -31,7 +31,7 @@ def _plain_shapes(given: Any, name: str) -> Features:
     many = list(given) if isinstance(given, Iterable) else [given]
     if not all(shape is None or shapely.is_geometry(shape) for shape in many):
         raise InputError(
-            f"{name} should be a path, a GeoDataFrame, a GeoSeries or shapely geometries, not {type(given).__name__}."
+            f"{name} must be a path, a GeoDataFrame, a GeoSeries or shapely geometries, not {type(given).__name__}."
         )
     return many, ()
 

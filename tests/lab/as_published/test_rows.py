@@ -78,7 +78,7 @@ def test_a_real_vault_is_refused(people_file: Path, world: World) -> None:
 
 
 def test_an_unknown_name_is_refused(people_file: Path, world: World) -> None:
-    with pytest.raises(InputError, match="There are: ugrid-uni-as-published"):
+    with pytest.raises(InputError, match="Choose from: ugrid-uni-as-published"):
         rehearse(open_rehearsal(people_file, world), "ugrid-uni", 1)
 
 
