@@ -226,7 +226,7 @@ def test_roads_in_water_are_removed_unless_they_are_bridges() -> None:
 
 
 def test_a_network_all_in_water_is_refused() -> None:
-    with pytest.raises(InputError, match="No road is left"):
+    with pytest.raises(InputError, match="No road lies inside"):
         make(["LINESTRING(450 500, 450 600)"], out_of_bounds=shapely.box(400, 0, 500, 800))
 
 
@@ -236,7 +236,7 @@ def test_roads_outside_the_boundary_are_refused() -> None:
 
 
 def test_points_given_as_roads_are_refused() -> None:
-    with pytest.raises(InputError, match="Point; it should hold LineString"):
+    with pytest.raises(InputError, match="Point; it should contain only LineString"):
         World.make(BOX, crs=METRES, roads=shapely.points([[1, 2], [3, 4]]))
 
 

@@ -63,7 +63,7 @@ class Customers:
         """Refuse to open no facility, or more than there are candidates."""
         if not 1 <= choose <= len(self.candidates):
             raise InputError(
-                f"choose is {choose}, with {len(self.candidates)} candidates; say 1 to {len(self.candidates)}."
+                f"choose must be from 1 to {len(self.candidates)}, the number of candidates, not {choose}."
             )
 
 
@@ -90,7 +90,7 @@ def least_distance(customers: Customers, *, choose: int, solver: str = "swaps") 
 
 def _solver(name: str, solvers: dict[str, Callable[..., Chosen]]) -> Callable[..., Chosen]:
     if name not in solvers:
-        raise InputError(f"solver is {name!r}; say one of {', '.join(solvers)}.")
+        raise InputError(f"solver must be one of {', '.join(solvers)}, not {name!r}.")
     return solvers[name]
 
 
@@ -136,7 +136,7 @@ def _exact(sets: sparse.csr_array, weights: Floats, choose: int) -> Chosen:
         options={"mip_rel_gap": 0.0, "time_limit": SECONDS},
     )
     if found.status != 0:
-        raise UnmeasuredError(f"no exact answer to the facility question within {SECONDS:g} s; say solver='greedy'")
+        raise UnmeasuredError(f"no exact answer to the facility question within {SECONDS:g} s; use solver='greedy'")
     return np.flatnonzero(np.rint(found.x[:candidates]))
 
 

@@ -33,8 +33,8 @@ def compare(
     names = _name(real, "the real points"), _name(synthetic, "the synthetic points")
     if not len(on_land):
         raise InputError(
-            f"No point of {names[0]} is on the land of this world: give the world of this data, or --crs (crs=) if "
-            "the coordinate system is not what it says."
+            f"No point of {names[0]} is on land in this world. Give the world of this data, or --crs (crs=) if "
+            "the file states the wrong coordinate system."
         )
     left_out = len(all_real) - len(on_land), len(all_synthetic) - len(some_synthetic)
     return Comparison(on_land, some_synthetic, world, seed, names, left_out, stated(synthetic))

@@ -84,7 +84,7 @@ class Evaluation:
         compared, found = self.compared, []
         (west, south, east, north), xy = compared.world.bounds, compared.synthetic
         if not len(xy):
-            found.append(f"{compared.names[1]} has no points: most measures have no answer.")
+            found.append(f"{compared.names[1]} has no points: most measures cannot be computed.")
         elif not ((xy >= (west, south)) & (xy <= (east, north))).all(axis=1).any():
             name = compared.names[1]
             found.append(f"no point of {name} is within the world; is it the right world, and the right CRS?")
@@ -97,7 +97,7 @@ class Evaluation:
     def compared(self) -> Comparison:
         """What was compared."""
         if self.comparison is None:
-            raise InputError("This evaluation has lost its points, which do not travel with a pickle: evaluate again.")
+            raise InputError("This evaluation was pickled, and its points are not kept in a pickle. Evaluate again.")
         return self.comparison
 
     def report(self, path: str | Path) -> None:
@@ -228,5 +228,5 @@ def _known(measures: Iterable[str] | None) -> list[str]:
     names = list(MEASURES) if measures is None else list(measures)
     unknown = [name for name in names if name not in MEASURES]
     if unknown:
-        raise InputError(f"there is no measure {', '.join(unknown)}; there are {', '.join(MEASURES)}.")
+        raise InputError(f"There is no measure {', '.join(unknown)}. Choose from: {', '.join(MEASURES)}.")
     return names

@@ -58,7 +58,7 @@ class Triangulation:
         if region.size and (region.min() < 0 or region.max() >= self.regions):
             raise InputError(f"Regions are numbered from 0 to {self.regions - 1}.")
         if (self.region_areas[region] <= 0).any():
-            raise InputError("A point was asked for in a region without area; give such regions no points.")
+            raise InputError("A region without area cannot hold a point. Give such regions no points.")
         parts = (self._pick(region[block], rng) for block in blocks(len(region), BLOCK))
         return np.concatenate([np.empty((0, 2)), *parts])
 

@@ -47,7 +47,7 @@ def clean_edges(world: World) -> Edges:
     order = np.argsort(line, kind="stable")
     pieces, piece_line = _edges(lines[order], line[order], names != UNKNOWN)
     if not len(pieces):
-        raise InputError("No road is left inside the boundary and out of the water. Check the roads' CRS and extent.")
+        raise InputError("No road lies inside the boundary and on land. Check the roads' CRS and extent.")
     classes, road_class = _classes(names[piece_line], shapely.length(pieces))
     edges, kind = _join(pieces, road_class * 2 + bridge[piece_line])
     cleaning = {

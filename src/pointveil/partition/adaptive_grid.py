@@ -39,8 +39,8 @@ class AdaptiveGrid:
     fine_granularity: float = 5.0
     spends: ClassVar[tuple[str, ...]] = ("total", "shape", "count")
     post_processing: ClassVar[tuple[str, ...]] = (
-        "counts of the two levels made to agree, weighted by their variance",
-        "counts made non-negative, with their total kept",
+        "counts of the two levels reconciled by inverse-variance weighting",
+        "negative counts removed, keeping the total",
     )
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> Counted:

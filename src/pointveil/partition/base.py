@@ -63,7 +63,7 @@ class Partitioner(Protocol):
 PARTITIONERS = Parts(
     "partitioner",
     methods={"divide": "vault, world, budget"},
-    attributes={"spends": "the purposes that it pays for, such as ('total', 'count')"},
+    attributes={"spends": "the purposes it pays for, such as ('total', 'count')"},
 )
 """Every partitioner by the name of its class."""
 

@@ -41,13 +41,13 @@ class Clusters:
     rounds: int = 20
     spends: ClassVar[tuple[str, ...]] = ("total", "shape", "count")
     post_processing: ClassVar[tuple[str, ...]] = (
-        "centres moved to the middle of the noisy counts nearest to them",
-        "counts made non-negative, with their total kept",
+        "centres moved to the mean position of the noisy counts nearest to them",
+        "negative counts removed, keeping the total",
     )
 
     def __post_init__(self) -> None:
         if not 1 <= self.clusters <= MOST_CLUSTERS or self.rounds < 0:
-            raise InputError(f"clusters must lie between 1 and {MOST_CLUSTERS:,}, and rounds must not be negative.")
+            raise InputError(f"clusters must be between 1 and {MOST_CLUSTERS:,}, and rounds must not be negative.")
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> Counted:
         """Count a grid, move evenly packed centres to where the counts are, and count the regions around them."""

@@ -60,7 +60,7 @@ class RoadSegments:
     noise_quantile: float = 0.9
     spends: ClassVar[tuple[str, ...]] = ("count",)
     post_processing: ClassVar[tuple[str, ...]] = (
-        "edges with counts hardly above the noise dropped, the others rescaled to the noisy total",
+        "edges with counts that noise could explain dropped, the others rescaled to the noisy total",
     )
     needs_roads: ClassVar[bool] = True
     divides_into: ClassVar[str] = "roads"
@@ -69,7 +69,7 @@ class RoadSegments:
         if not LEAST_REACH <= self.reach < math.inf:
             raise InputError(f"reach must be at least {LEAST_REACH:g} metre, not {self.reach}.")
         if not 0 < self.far_side < math.inf:
-            raise InputError(f"far_side must be a length above 0, not {self.far_side}.")
+            raise InputError(f"far_side must be more than 0 metres, not {self.far_side}.")
         if not 0.5 <= self.noise_quantile < 1:
             raise InputError(f"noise_quantile must be at least 0.5 and below 1, not {self.noise_quantile}.")
 

@@ -60,9 +60,9 @@ class AlongRoads:
     spends: ClassVar[tuple[str, ...]] = ("along", "offset")
     fills: ClassVar[str] = "roads"
     post_processing: ClassVar[tuple[str, ...]] = (
-        "counts of edges and of their parts made to agree, non-negative, with their total kept",
-        "offsets from the road drawn by their noisy histograms, the side evenly",
-        "points kept nearest to their own edge where possible, and on land always",
+        "counts of edges and of their parts reconciled and made non-negative, keeping the total",
+        "offsets from the road drawn from noisy histograms, both sides equally likely",
+        "points kept nearest to their own edge where possible, and always on land",
     )
 
     def __post_init__(self) -> None:

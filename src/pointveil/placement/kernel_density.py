@@ -48,8 +48,8 @@ class KernelDensity:
     side: int = 8
     spends: ClassVar[tuple[str, ...]] = ("place",)
     post_processing: ClassVar[tuple[str, ...]] = (
-        "counts rounded with their total kept",
-        "blurred points spread evenly within their sites on land",
+        "counts rounded, keeping the total",
+        "blurred points spread uniformly over the land of their sites",
     )
 
     def __post_init__(self) -> None:

@@ -25,8 +25,8 @@ class Uniform:
     """
 
     post_processing: ClassVar[tuple[str, ...]] = (
-        "counts rounded with their total kept",
-        "points spread evenly on land",
+        "counts rounded, keeping the total",
+        "points spread uniformly over land",
     )
 
     def ask(self, vault: Respondent, world: World, counted: Counted, budget: Budget) -> None:

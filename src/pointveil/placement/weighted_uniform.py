@@ -41,14 +41,14 @@ class WeightedUniform:
 
     area_weight: float = 0.5
     post_processing: ClassVar[tuple[str, ...]] = (
-        "each region's count divided among its sides, by their area and by the noisy counts across them",
-        "counts rounded with their total kept",
-        "points spread evenly on the land of each side",
+        "each region's count divided among its sides by area and by the noisy counts across them",
+        "counts rounded, keeping the total",
+        "points spread uniformly over the land of each side",
     )
 
     def __post_init__(self) -> None:
         if not 0 <= self.area_weight <= 1:
-            raise InputError(f"area_weight must lie between 0 and 1, not {self.area_weight}.")
+            raise InputError(f"area_weight must be between 0 and 1, not {self.area_weight}.")
 
     def ask(self, vault: Respondent, world: World, counted: Counted, budget: Budget) -> Weighted:
         """Ask nothing; divide each region's people among its sides."""

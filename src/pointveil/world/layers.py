@@ -45,7 +45,7 @@ class Layer:
         moved = shapely.transform(self.geometries, move, include_z=None)
         coordinates = shapely.get_coordinates(moved)
         if not np.isfinite(coordinates).all():
-            raise InputError(f"{self.name} cannot be brought from {self.crs} to {crs}: is its CRS right?")
+            raise InputError(f"{self.name} cannot be transformed from {self.crs} to {crs}. Is its CRS right?")
         return Layer(moved, self.attributes, crs, self.name)
 
 
@@ -58,7 +58,7 @@ def read_layer(path: str | os.PathLike[str], *, kinds: Collection[str], layer: s
     reader = _read_parquet if file.suffix.lower() in {".parquet", ".geoparquet"} else _read_vector
     geometries, attributes, crs = reader(file, kinds, layer)
     if crs is None:
-        raise InputError(f"{file.name} does not say its CRS. Save it again with one.")
+        raise InputError(f"{file.name} has no CRS. Save it again with one.")
     there = ~(shapely.is_missing(geometries) | shapely.is_empty(geometries))
     read = Layer(geometries[there], attributes.filter(pa.array(there)), crs_name(parse_crs(crs)), file.name)
     check_shapes(read.geometries, kinds, read.name)
@@ -71,15 +71,15 @@ def check_shapes(geometries: NDArray[Any], kinds: Collection[str], name: str) ->
     found = {str(shape.geom_type) for shape in geometries[one_of_each]}
     wrong = sorted(found - set(kinds))
     if wrong:
-        raise InputError(f"{name} holds {', '.join(wrong)}; it should hold {' or '.join(kinds)} only.")
+        raise InputError(f"{name} contains {', '.join(wrong)}; it should contain only {' or '.join(kinds)}.")
     vertices = int(shapely.get_num_coordinates(geometries).sum())
     if vertices > MOST_VERTICES:
         raise InputError(f"{name} has {vertices:,} vertices, more than {MOST_VERTICES:,}. Cut or simplify it.")
     coordinates = shapely.get_coordinates(geometries)
     if not np.isfinite(coordinates).all():
-        raise InputError(f"{name} has coordinates that are not finite numbers. Repair it and try again.")
+        raise InputError(f"{name} has non-finite coordinates. Repair it and try again.")
     if coordinates.size and np.abs(coordinates).max() > FARTHEST:
-        raise InputError(f"{name} has coordinates beyond {FARTHEST:g}, where no place is. Repair it and try again.")
+        raise InputError(f"{name} has coordinates beyond {FARTHEST:g}, far off the Earth. Repair it and try again.")
 
 
 def _read_vector(file: Path, kinds: Collection[str], layer: str | None) -> tuple[NDArray[Any], pa.Table, Any]:
@@ -90,10 +90,10 @@ def _read_vector(file: Path, kinds: Collection[str], layer: str | None) -> tuple
     except BROKEN as error:
         raise InputError(f"{file.name} cannot be read: {error}") from error
     if table.num_rows < facts["features"]:
-        raise InputError(f"{file.name} is not whole: it has fewer records than it says, so it was cut off.")
+        raise InputError(f"{file.name} is truncated: it has fewer records than it declares.")
     name = about["geometry_name"] or "wkb_geometry"
     if name not in table.column_names:
-        raise InputError(f"{file.name} holds no shapes, only a table.")
+        raise InputError(f"{file.name} has no geometries, only a table.")
     return _shapes(table[name], file.name), table.drop_columns([name]), about["crs"]
 
 
@@ -105,7 +105,7 @@ def _read_parquet(file: Path, kinds: Collection[str], layer: str | None) -> tupl
         raise InputError(f"{file.name} cannot be read: {error}") from error
     name, column, crs = geoparquet_column(table.schema, file.name)
     if column["encoding"] != "WKB":
-        raise InputError(f"{file.name} keeps its shapes as {column['encoding']}. Save it again with the encoding WKB.")
+        raise InputError(f"{file.name} stores its geometries as {column['encoding']}. Save it again as WKB.")
     return _shapes(table[name], file.name), table.drop_columns([name]), crs
 
 
@@ -114,7 +114,7 @@ def _shapes(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
         with np.errstate(invalid="ignore"):  # what is not finite is refused later, by name
             shapes: NDArray[Any] = shapely.from_wkb(np.asarray(column.to_pylist(), dtype=object))
     except (shapely.errors.ShapelyError, TypeError) as error:
-        raise InputError(f"{name} holds shapes that cannot be read: {error}") from error
+        raise InputError(f"{name} has geometries that cannot be read: {error}") from error
     return shapes
 
 
@@ -135,7 +135,7 @@ def _plain_shapes(given: Any, name: str) -> Features:
     many = list(given) if isinstance(given, Iterable) else [given]
     if not all(shape is None or shapely.is_geometry(shape) for shape in many):
         raise InputError(
-            f"{name} should be a path, a GeoDataFrame, a GeoSeries or shapely geometries, not {type(given).__name__}."
+            f"{name} must be a path, a GeoDataFrame, a GeoSeries or shapely geometries, not {type(given).__name__}."
         )
     return many, ()
 

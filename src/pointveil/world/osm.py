@@ -100,7 +100,7 @@ def read_water(path: str | os.PathLike[str], boundary: Any) -> Layer:
         inland = [shape for tags, shape in areas(file, *WATER) if is_water(tags)]
     polygons = [*enclose_sea(coast, boundary, name), *inland]
     if not polygons:
-        raise InputError(f"{name} has no water and no coastline inside the boundary. Leave it out if there is none.")
+        raise InputError(f"{name} has no water and no coastline inside the boundary. Leave it out.")
     return Layer(shape_array(polygons), pa.table({}), DEGREES, name)
 
 
@@ -112,11 +112,11 @@ def read_graph(path: Path, kinds: tuple[str, ...], boundary: Any) -> Layer:
     osmnx = _osmnx()
     with path.open("rb") as stream:
         if b"<!" in stream.read(4096):
-            raise InputError(f"{path.name} is not a graph that osmnx saved: it declares entities of its own.")
+            raise InputError(f"{path.name} is not a graph saved by osmnx: it declares XML entities.")
     try:
         graph = osmnx.load_graphml(path)
     except Exception as error:  # the reader fails in many ways on what is not a graph
-        raise InputError(f"{path.name} cannot be read as a graph that osmnx saved: {error}") from error
+        raise InputError(f"{path.name} cannot be read as a graph saved by osmnx: {error}") from error
     return streets_of(graph, path.name)
 
 
@@ -141,7 +141,7 @@ def fetch_place(place: str) -> tuple[Any, Layer, Layer | None]:
     with _asking(place):
         boundary = shapely.force_2d(shapely.union_all(shape_array(osmnx.geocode_to_gdf(place).geometry)))
         if boundary.geom_type not in POLYGONS:
-            raise InputError(f"OpenStreetMap knows '{place}' as a spot, not as an area. Name a town, or give --bounds.")
+            raise InputError(f"In OpenStreetMap '{place}' is a point, not an area. Name a town, or give --bounds.")
         graph = osmnx.graph_from_polygon(boundary, network_type="drive", retain_all=True, truncate_by_edge=True)
         roads = streets_of(graph, place)
         water = _fetch_water(osmnx, boundary, place)
@@ -179,7 +179,7 @@ def _asking(place: str) -> Iterator[None]:
     except (osmnx._errors.InsufficientResponseError, TypeError, ValueError) as error:  # noqa: SLF001
         if isinstance(error, InputError):
             raise
-        raise InputError(f"OpenStreetMap has no area or no streets under the name '{place}': {error}") from error
+        raise InputError(f"OpenStreetMap has no area, or no streets, named '{place}': {error}") from error
     finally:
         osmnx.settings.use_cache = kept
 

@@ -108,7 +108,7 @@ class Projection:
             )
         if self.is_geographic and bounds[2] - bounds[0] >= 180:
             raise InputError(
-                f"The boundary is {bounds[2] - bounds[0]:g}° wide, half the globe. Give a smaller one. "
+                f"The boundary is {bounds[2] - bounds[0]:g}° wide, half the globe or more. Give a smaller one. "
                 "To cross the antimeridian, give a west larger than the east, such as 170,-20,-170,-10."
             )
         error = self.scale_error(bounds)

@@ -251,9 +251,9 @@ class World:
     def check(self) -> None:
         """Refuse a world without land."""
         if self.boundary_m.area < LEAST_AREA:
-            raise InputError("The boundary has no area to speak of (less than a square metre). Give a larger one.")
+            raise InputError("The boundary covers less than a square metre. Give a larger one.")
         if self.land_area < LEAST_AREA:
-            raise InputError("No land is left inside the boundary: all of it is out of bounds.")
+            raise InputError("There is no land inside the boundary: all of it is out of bounds.")
 
 
 def _boundary(given: Any, crs: str) -> Any:
@@ -265,7 +265,7 @@ def _boundary(given: Any, crs: str) -> Any:
         polygons = shapes.unwrap_boundary(polygons)
     area = shapes.join_polygons(polygons)
     if area.is_empty:
-        raise InputError(f"The boundary has no area: {layer.name} holds no polygon that encloses any.")
+        raise InputError(f"The boundary has no area: {layer.name} contains no polygon that encloses one.")
     return area
 
 
@@ -276,15 +276,15 @@ def _is_numbers(given: Any) -> bool:
 
 def _box(given: Sequence[float], crs: str) -> Any:
     if len(given) != 4 or not all(math.isfinite(value) for value in given):
-        raise InputError(f"The boundary should be four finite numbers, west, south, east, north; not {given}.")
+        raise InputError(f"The boundary must be four finite numbers: west, south, east, north. It is {given}.")
     west, south, east, north = (float(value) for value in given)
     geographic = parse_crs(crs).is_geographic
     if geographic and not (max(abs(west), abs(east)) <= 360 and max(abs(south), abs(north)) <= 90):
-        raise InputError(f"The boundary {given} does not lie on the globe. Are x and y swapped, or is it not {crs}?")
+        raise InputError(f"The boundary {given} is not on the globe. Are x and y swapped, or is it not in {crs}?")
     if geographic:
         west, south, east, north = shapes.unwrap_box((west, south, east, north))
     if not (west < east and south < north):
-        raise InputError(f"The boundary {given} has no area: west must be less than east and south than north.")
+        raise InputError(f"The boundary {given} has no area: west must be less than east, and south less than north.")
     return shapely.normalize(shapely.box(west, south, east, north))
 
 
@@ -305,7 +305,7 @@ def _polygons(given: Any, name: str, boundary: Any, projection: Projection) -> A
     layer = _layer(given, name, POLYGONS, projection.crs)
     polygons = layer.geometries
     if not len(polygons):
-        raise InputError(f"{layer.name} holds no polygons. Leave {name} out if there are none.")
+        raise InputError(f"{layer.name} contains no polygons. Leave {name} out if there are none.")
     if projection.wraps:
         polygons = shapes.unwrap_polygons(polygons, projection.middle)
     area = shapes.clip(shapes.join_polygons(polygons), boundary.bounds)
@@ -319,7 +319,7 @@ def _roads(given: Any, boundary: Any, projection: Projection) -> Roads | None:
         return None
     layer = _layer(given, "roads", LINES, projection.crs)
     if not len(layer.geometries):
-        raise InputError(f"{layer.name} holds no lines. Leave roads out if there are none.")
+        raise InputError(f"{layer.name} contains no lines. Leave roads out if there are none.")
     roads = Roads(plain_lines(layer.geometries), plain_attributes(layer.attributes), projection)
     boundary_m = shapely.transform(boundary, projection.to_metres)
     shapely.prepare(boundary_m)

@@ -55,8 +55,8 @@ def find_hotspots(densities: NDArray[np.float64], *, percentile: float = 95.0) -
     "hotspots",
     title="Hotspots",
     better="higher",
-    reading="How much of the busiest twentieth of the map, cut {}, is the same: 1 is all of it, 0 none.",
-    sizes=Sizes("granularity", GRANULARITIES, "{0} × {0}", "this finely"),
+    reading="Overlap of the busiest 5 % of the cells of a map of {} cells: 1 means the same, 0 none in common.",
+    sizes=Sizes("granularity", GRANULARITIES, "{0} × {0}", "so many"),
     synthetic=0,
 )
 def hotspot_agreement(

@@ -13,7 +13,7 @@ from pointveil.evaluation.registry import measure
     "kendall_tau",
     title="Kendall's τ",
     better="higher",
-    reading="Whether the busier of two 100 m cells is the busier in both maps: 1 always, 0 as by chance.",
+    reading="How often the busier of two 100 m cells is busier in both maps: 1 always, 0 no more than by chance.",
 )
 def kendall_tau(comparison: Comparison, *, cell: float = 100.0, shifts: int = SHIFTS) -> float:
     """Return the mean τ-b of the counts of cells of side `cell` metres over random grids."""
@@ -28,7 +28,7 @@ def _tau(one: Counts, other: Counts) -> float:
     # import as all else) is not needed.
     (ones, row), (others, column) = (np.unique(counts, return_inverse=True) for counts in (one, other))
     if len(ones) < 2 or len(others) < 2:
-        raise UnmeasuredError("Kendall's τ needs cells that hold different numbers of points, in both sets")
+        raise UnmeasuredError("Kendall's τ needs cells with different numbers of points, in both sets")
     table = np.bincount(row * len(others) + column, minlength=len(ones) * len(others)).reshape(len(ones), len(others))
     smaller = table.cumsum(axis=0).cumsum(axis=1)[:-1, :-1]  # cells with less in both maps
     concordant = int((table[1:, 1:] * smaller).sum())

@@ -10,15 +10,15 @@ from pointveil.evaluation.registry import measure
     "least_distance_greedy",
     title="Min-Dist, greedy",
     better="higher",
-    reading="The same when crossings are picked one by one, the best next.",
+    reading="The same, with crossings chosen greedily, one at a time.",
     options={"solver": "greedy"},
 )
 @measure(
     "least_distance",
     title="Min-Dist",
     better="higher",
-    reading="Of the 20 crossings, out of 100, to which people have the shortest way, how many are the same with "
-    "synthetic points: 1 is all, 0 none.",
+    reading="Of the 20 crossings (out of 100) that are nearest to people overall, the share also chosen with "
+    "synthetic points: 1 is all, 0 is none.",
 )
 def least_distance_agreement(
     comparison: Comparison,

@@ -10,15 +10,15 @@ from pointveil.evaluation.registry import measure
     "most_influential_greedy",
     title="Max-Inf, greedy",
     better="higher",
-    reading="The same when crossings are picked one by one, the best next.",
+    reading="The same, with crossings chosen greedily, one at a time.",
     options={"solver": "greedy"},
 )
 @measure(
     "most_influential",
     title="Max-Inf",
     better="higher",
-    reading="Of the 20 crossings, out of 100, that attract most people within 500 m, how many are the same with "
-    "synthetic points: 1 is all, 0 none.",
+    reading="Of the 20 crossings (out of 100) that attract most people within 500 m, the share also chosen with "
+    "synthetic points: 1 is all, 0 is none.",
 )
 def most_influential_agreement(
     comparison: Comparison,

@@ -15,7 +15,7 @@ RADII = (12.5, 25.0, 50.0, 100.0, 200.0)
     "pair_correlation",
     title="Pair correlation",
     better="lower",
-    reading="How differently points huddle together at distances up to 200 m: 0 the same, 1 not alike at all.",
+    reading="How differently points cluster at distances up to 200 m: 0 is the same, 1 entirely different.",
     real=2,
     synthetic=2,
 )

@@ -11,8 +11,8 @@ from pointveil.evaluation.registry import measure
     "nce_shifted",
     title="NCE on random grids",
     better="lower",
-    reading="Points too many or too few in {} cells, per real point, on grids laid at random: 0 is perfect, 2 means "
-    "that everybody is in the wrong cell. The fair one: no method's own grid helps it.",
+    reading="Surplus and missing points over all {} cells, per real point, on random grids: 0 is perfect, 2 means "
+    "that everyone is in the wrong cell. The fair version: no method gains from its own grid.",
     sizes=CELLS,
     synthetic=0,
 )

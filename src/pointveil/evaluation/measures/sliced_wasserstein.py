@@ -12,7 +12,7 @@ from pointveil.evaluation.registry import measure
     title="Sliced Wasserstein distance",
     better="lower",
     unit="m",
-    reading="How far points would have to be carried, seen from the side, to turn one map into the other.",
+    reading="How far points must move along a line, on average, to turn one map into the other.",
 )
 def sliced_wasserstein(comparison: Comparison, *, directions: int = 32) -> float:
     """Return the mean over directions of the least carrying distance along that direction, in metres.

@@ -23,7 +23,7 @@ from pointveil.statement import Statement
 from pointveil.vault import Vault
 from pointveil.world import World
 
-NOT_ASKED = "the real points were not asked. It may be off by a third, sometimes by half."
+NOT_ASKED = "the real points were not used. It may be off by a third, sometimes by half."
 BANNER = "made from the release alone: nothing on this page comes from the real points"
 TOO_EASY = 0.8  # error of a repetition, by that of the release: smoother than a city, so easier to repeat
 MOST = 2.0

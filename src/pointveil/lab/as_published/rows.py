@@ -22,7 +22,7 @@ from pointveil.world import World
 STAMP = "NOT PRIVATE: a method as published, for comparison only"
 TRUE_TOTAL = "The true number of points sets the size of the grid, and one more point can change it."
 RESCALED = "Counts are rescaled to the true number of points, which can be read off the result."
-RANGES = "The ranges of the histograms are those of the real points, and edges that have none are told from the others."
+RANGES = "Histogram ranges come from the real points, and edges without points can be told from the others."
 FLOATS = "The noise is drawn in floating point from a seeded generator."
 KERNEL = (
     "The kernel has an infinite density at the real point it is drawn around, so it marks that point's exact place."
@@ -47,9 +47,9 @@ class Published:
 def rehearse(vault: Rehearsal, name: str, seed: int) -> SyntheticPoints:
     """Make points by a row of `AS_PUBLISHED`, from a rehearsal's exact answers only, as it is not private."""
     if not isinstance(vault, Rehearsal):
-        raise InputError("A method as published is not private: it runs on a rehearsal only (Vault.rehearse).")
+        raise InputError("A method as published is not private: it runs only on a rehearsal (Vault.rehearse).")
     if name not in AS_PUBLISHED:
-        raise InputError(f"There is no method '{name}' as published. There are: {', '.join(AS_PUBLISHED)}.")
+        raise InputError(f"There is no method '{name}' as published. Choose from: {', '.join(AS_PUBLISHED)}.")
     row, world, rng = AS_PUBLISHED[name], vault.world, np.random.default_rng(seed)
     shares = {purpose: float(part * vault.epsilon) for purpose, part in row.split.items()}
     counted = row.divide(vault, world, shares, rng)
@@ -63,7 +63,7 @@ def not_private(vault: Rehearsal, row: Published) -> Statement:
     statement = vault.statement
     split = {purpose: str(part) for purpose, part in row.split.items()}
     guarantee = statement.guarantee.model_copy(
-        update={"epsilon": str(vault.epsilon), "unit": "nobody: epsilon is what the paper claims, and it is not kept"}
+        update={"epsilon": str(vault.epsilon), "unit": "nobody: epsilon is the paper's claim, which does not hold"}
     )
     return statement.model_copy(
         update={

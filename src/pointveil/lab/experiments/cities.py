@@ -44,7 +44,7 @@ def find_data(given: Path | None) -> Path | None:
     named = os.environ.get(VARIABLE)
     folder = given or (Path(named) if named else None)
     if folder is not None and not folder.is_dir():
-        raise InputError(f"The data folder {folder} does not exist; give it with --data or in {VARIABLE}.")
+        raise InputError(f"The data folder {folder} does not exist. Name it with --data or in {VARIABLE}.")
     return folder
 
 
@@ -53,7 +53,7 @@ def check_city(name: str, city: City, data: Path | None) -> None:
     if city.folder is None:
         return
     if data is None:
-        raise InputError(f"The city '{name}' needs a data folder; give it with --data or in {VARIABLE}.")
+        raise InputError(f"The city '{name}' needs a data folder. Name it with --data or in {VARIABLE}.")
     folder = data / city.folder
     if not (folder / city.points).is_file():
         raise InputError(f"The city '{name}' needs {folder / city.points}, which does not exist.")

@@ -53,7 +53,7 @@ class Variant(Part):
     @classmethod
     def _known(cls, name: str) -> str:
         if name not in METHODS:
-            raise ValueError(f"there is no method '{name}'; there are {', '.join(METHODS)}")
+            raise ValueError(f"there is no method '{name}'; choose from {', '.join(METHODS)}")
         return name
 
 
@@ -110,7 +110,7 @@ class Plan(Part):
         known = (*METHODS, *AS_PUBLISHED)
         for wanted in self.methods:
             if "*" not in wanted and wanted not in known:
-                raise InputError(f"there is no method '{wanted}'; there are {', '.join(known)}.")
+                raise InputError(f"there is no method '{wanted}'; choose from {', '.join(known)}.")
         return tuple(name for name in known if any(_fits(name, wanted) for wanted in self.methods))
 
     def all_cities(self) -> dict[str, City]:
@@ -118,7 +118,7 @@ class Plan(Part):
         known = {**CITIES, **self.city}
         for name in self.cities:
             if name not in known:
-                raise InputError(f"there is no city '{name}'; there are {', '.join(known)}. Add it as [city.{name}].")
+                raise InputError(f"there is no city '{name}'. Choose from {', '.join(known)}, or add [city.{name}].")
         return {name: known[name] for name in self.cities}
 
 
@@ -126,7 +126,7 @@ def parse_measure(text: str) -> tuple[str, dict[str, float]]:
     """Return the row of `MEASURES` and the options in a text such as "most_influential(choose=5)"."""
     found = ASKED.fullmatch(text)
     if found is None or found[1] not in MEASURES:
-        raise ValueError(f"there is no measure '{text}'; there are {', '.join(MEASURES)}")
+        raise ValueError(f"there is no measure '{text}'; choose from {', '.join(MEASURES)}")
     name, option, value = found.groups()
     return name, {} if option is None else {option: float(value) if "." in value else int(value)}
 
