@@ -16,6 +16,10 @@ class InputError(PointveilError, ValueError):
     """A file, column or option is not what it should be; the text says which, and what to do."""
 
 
+class UnmeasuredError(InputError):
+    """A measure has no answer for these points or this world; the text says why."""
+
+
 class BudgetError(PointveilError, ValueError):
     """More epsilon was asked for than is left."""
 

@@ -1,7 +1,5 @@
 """Read a written release back: its points, and what is promised about them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

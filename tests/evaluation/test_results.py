@@ -109,7 +109,7 @@ def test_a_result_can_travel_between_processes_without_the_points(tmp_path: Path
     copy = pickle.loads(pickle.dumps(result))
 
     assert copy == result
-    with pytest.raises(InputError, match="evaluate again"):
+    with pytest.raises(InputError, match="Evaluate again"):
         copy.report(tmp_path / "report.html")
 
 

@@ -10,8 +10,8 @@ from pointveil.cli.common import given, parse_columns, parse_split, print_json, 
 
 
 def survey(
-    points: Annotated[Path, typer.Argument(help="The private file of points.")],
-    output: Annotated[Path, typer.Argument(help="The survey to write.")],
+    points: Annotated[Path, typer.Argument(help="Private file of points.")],
+    output: Annotated[Path, typer.Argument(help="Survey to write.")],
     world: common.WorldFile,
     epsilon: common.Epsilon,
     method: common.Method = None,
@@ -27,7 +27,7 @@ def survey(
     quiet: common.Quiet = False,
     json: common.Json = False,
 ) -> None:
-    """Save the noisy answers: points can then be drawn from the file, without the data, as often as you like.
+    """Save the noisy answers. Points can then be drawn from that file, without the data, as often as you like.
 
     pointveil survey trips.parquet porto.survey --world porto.gpkg --epsilon 1
     """

@@ -12,13 +12,15 @@ DOUBTS = ("is not signed", "NOT checked", "not every byte", "compare this with",
 
 
 def verify(
-    release: Annotated[Path, typer.Argument(help="The synthetic file, its statement beside it; or a survey.")],
+    release: Annotated[Path, typer.Argument(help="Synthetic file, with its statement beside it; or a survey.")],
     public_key: Annotated[
         str | None,
-        typer.Option("--public-key", help="Public key that must have signed the statement: the key itself, or a file."),
+        typer.Option(
+            "--public-key", help="Public key that must have signed the statement (the key itself, or a file)."
+        ),
     ] = None,
     ledger: Annotated[
-        Path | None, typer.Option("--ledger", help="The owner's ledger, which must hold the charge.")
+        Path | None, typer.Option("--ledger", help="The owner's ledger, which must contain the charge.")
     ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say in plain words what epsilon means for one person.")
@@ -31,8 +33,8 @@ def verify(
 ) -> None:
     """Check a release: the statement's signature and digest, its facts, and the hash of every file.
 
-    Ends with 0 if all is as stated, and with 4 if even one byte is not. Of a survey, the answers, the method, the
-    form and the world are checked.
+    Exits with 0 if everything is as stated, and with 4 if even one byte differs. For a survey, its answers, method,
+    layout and world are checked.
     """
     from pointveil.errors import shown
     from pointveil.statement import explain as in_plain_words

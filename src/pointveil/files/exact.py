@@ -24,18 +24,9 @@ def stated_number(text: str) -> Fraction:
 
 
 def exact_number(value: object, name: str, least: Fraction | int, most: Fraction | int) -> Fraction:
-    """Return a number or a text such as "0.5" or "1/3" as a fraction between two bounds.
+    """Return a number or a text such as "0.5" or "1/3" as a fraction between two bounds; errors call it `name`.
 
     A float stands for the shortest decimal that prints the same, so 0.1 means one tenth.
-
-    Parameters
-    ----------
-    value
-        A whole number, float, fraction, decimal or text.
-    name
-        What to call it in errors.
-    least, most
-        The smallest and the largest value that is accepted.
     """
     text = _text(value)
     if WRITTEN.fullmatch(text) is None:
