@@ -131,7 +131,7 @@ def test_floats_name_persons_bit_by_bit() -> None:
 
 
 def test_long_names_of_persons_are_shortened_but_not_mixed_up() -> None:
-    names = ["n" * 256, "n" * 257, "n" * 100_000, "n" * 100_001, "", None, "n" * 257, " " * 500]
+    names = ["n" * 256, "n" * 257, "n" * 65_535, "n" * 65_536, "", None, "n" * 257, " " * 500]
 
     (batch,) = open_points(pa.table({"who": names, "lon": [1.0] * 8, "lat": [1.0] * 8}), person="who").batches()
 
@@ -140,6 +140,15 @@ def test_long_names_of_persons_are_shortened_but_not_mixed_up() -> None:
     assert found[6] == found[1]
     assert [found[4], found[5], found[7]] == [None] * 3
     assert max(len(name) for name in found if name) < 300
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())], ids=str)
+def test_a_name_that_is_far_too_long_is_nobodys_and_changes_no_other(kind: Any) -> None:
+    names = pa.array(["a", "n" * 65_537, " a", None, "b "]).cast(kind)
+
+    (batch,) = open_points(pa.table({"who": names, "lon": [1.0] * 5, "lat": [1.0] * 5}), person="who").batches()
+
+    assert batch.person.to_pylist() == [b"a", None, b"a", None, b"b"]
 
 
 @pytest.mark.parametrize("kind", [pa.list_(pa.int64()), pa.struct([("a", pa.int64())]), pa.map_(pa.int8(), pa.int8())])

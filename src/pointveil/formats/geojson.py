@@ -18,7 +18,7 @@ from pointveil.errors import InputError
 from pointveil.files.crs import DEGREES, chosen_crs
 from pointveil.formats.base import BATCH_ROWS, STATEMENT_KEY, Batch, Chunks, Layout, PointSource, Request, make_batch
 from pointveil.formats.columns import no_columns
-from pointveil.formats.persons import person_bytes
+from pointveil.formats.persons import person_name
 
 # Small, so that few objects live at once, which Python would search for cycles again and again.
 READ_BYTES = 1 << 14
@@ -29,16 +29,10 @@ BETWEEN_FEATURES = ("},{", "},\n{", "}, {", "},\r\n{", "},\n  {", "},\n    {")
 TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
 BARE_WORD = re.compile(r'[^\[\]{}",:]+(?=[,\]])')
 NEXT_FEATURE = re.compile(r"[}\]][\s,]*\{")
-LONGEST_WHOLE = 4000
 
 
-class Whole(str):
-    """The text of a whole number, so that none is too long and no identifier is rounded."""
-
-    __slots__ = ()
-
-
-DECODER = json.JSONDecoder(parse_int=Whole, strict=False)
+# Whole numbers stay text: none is too long, and no identifier is rounded.
+DECODER = json.JSONDecoder(parse_int=str, strict=False)
 
 
 def _batches(path: Path, person: str | None) -> Iterator[Batch]:
@@ -223,12 +217,7 @@ def person_of(feature: Any, name: str) -> bytes | None:
         value = feature["properties"][name]
     except (KeyError, TypeError, IndexError):
         return None
-    if isinstance(value, list | dict):
-        return None
-    if isinstance(value, Whole):
-        # Python refuses to make numbers of very long texts.
-        return person_bytes(int(value)) if len(value) < LONGEST_WHOLE else person_bytes(("whole", str(value)))
-    return person_bytes(value)
+    return person_name(value)
 
 
 def read(path: Path, request: Request) -> PointSource:

@@ -37,8 +37,8 @@ def connected(path: Path) -> sqlite3.Connection:
     # Without a log of late changes the file is all there is, and may lie where nothing can be written.
     how = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
     database = sqlite3.connect(f"{path.as_uri()}?{how}", uri=True)
-    # Every text is read, whatever its bytes, and none becomes equal to another.
-    database.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    # Every text is read, whatever its bytes.
+    database.text_factory = bytes
     return database
 
 
@@ -51,7 +51,7 @@ def check_table(path: Path, layer: str, columns: list[str]) -> None:
             hidden = dict(database.execute("SELECT lower(name), hidden FROM pragma_table_xinfo(?)", (layer,)))
     except sqlite3.Error:
         raise InputError(f"{name} cannot be opened as a GeoPackage; it may be cut off.") from None
-    if ("table",) not in kinds or any(hidden.get(column.lower()) != 0 for column in columns):
+    if (b"table",) not in kinds or any(hidden.get(column.lower().encode()) != 0 for column in columns):
         raise InputError(f"Layer {layer!r} of {name} is a view or has computed columns; save it as a table of its own.")
 
 

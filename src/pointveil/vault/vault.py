@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.engines import AtMost, LocalEngine
+from pointveil.engines import AtMost, LocalEngine, fresh_key
 from pointveil.errors import InputError
 from pointveil.formats import Layout, PointSource, open_points
 from pointveil.ledger import OWN, Charge, Ledger, Own, open_ledger
@@ -264,9 +264,11 @@ class Vault:
         raise TypeError("A vault cannot be copied or pickled: its points must stay where they are.")
 
 
-def make_engine(points: PointSource, world: World, protection: Protection) -> LocalEngine:
+def make_engine(
+    points: PointSource, world: World, protection: Protection, make_key: Callable[[], bytes] = fresh_key
+) -> LocalEngine:
     """Return what reads, cleans and bounds the points."""
-    at_most = None if protection.person is None else AtMost(protection.points)
+    at_most = None if protection.person is None else AtMost(protection.points, make_key())
     return LocalEngine(points, Cleaner.of(world, points.layout.crs), at_most)
 
 
