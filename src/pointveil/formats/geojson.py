@@ -16,7 +16,17 @@ import pyarrow.compute as pc
 
 from pointveil.errors import InputError
 from pointveil.files.crs import DEGREES, chosen_crs
-from pointveil.formats.base import BATCH_ROWS, STATEMENT_KEY, Batch, Chunks, Layout, PointSource, Request, make_batch
+from pointveil.formats.base import (
+    BATCH_ROWS,
+    STATEMENT_KEY,
+    Batch,
+    Chunks,
+    DamagedError,
+    Layout,
+    PointSource,
+    Request,
+    make_batch,
+)
 from pointveil.formats.columns import no_columns
 from pointveil.formats.persons import person_name
 
@@ -209,8 +219,8 @@ class Text:
         self._tried = False
         return bool(data)
 
-    def _broken(self) -> InputError:
-        return InputError(f"{self._name} is not whole GeoJSON: it is damaged, cut off or of another format.")
+    def _broken(self) -> DamagedError:
+        return DamagedError(f"{self._name} is not whole GeoJSON: it is damaged, cut off or of another format.")
 
 
 def point_of(feature: Any) -> tuple[float, float]:
