@@ -20,7 +20,7 @@ from pointveil.vault import Share, Vault
 from pointveil.vault import vault as vault_module
 from pointveil.vault.account import Account
 from pointveil.vault.kernel import below
-from pointveil.vault.noise import SeededWords, secure_words
+from pointveil.vault.noise import NOISES, SeededWords, secure_words
 from pointveil.vault.protection import Protection
 from pointveil.vault.vault import make_engine
 from pointveil.world import World
@@ -225,14 +225,15 @@ def test_cells_that_look_at_neighbours_are_refused_before_noise_is_drawn(
 ) -> None:
     vault = Vault.open(table(50), plain_world, epsilon=1)
     drawn: list[object] = []
-    monkeypatch.setattr(vault_module.NOISES["exact"], "draw", lambda *_: drawn.append(1))
+    monkeypatch.setattr(NOISES["exact"], "draw", lambda *_: drawn.append(1))
     monkeypatch.setattr(vault_module, "scatter_tokens", lambda *_, **__: drawn.append(1))
 
+    asked = {
+        "count": lambda: vault.count(cells, WHOLE),
+        "scatter": lambda: vault.scatter(cells, np.ones(100, dtype=np.int64), WHOLE),
+    }
     with pytest.raises(TypeError, match=r"^locate must .* Epsilon 1 stays paid\.$") as caught:
-        if question == "count":
-            vault.count(cells, WHOLE)
-        else:
-            vault.scatter(cells, np.ones(100, dtype=np.int64), WHOLE)
+        asked[question]()
 
     assert not drawn
     assert "50" not in str(caught.value)
