@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -228,7 +229,7 @@ def test_cells_that_look_at_neighbours_are_refused_before_noise_is_drawn(
     monkeypatch.setattr(NOISES["exact"], "draw", lambda *_: drawn.append(1))
     monkeypatch.setattr(vault_module, "scatter_tokens", lambda *_, **__: drawn.append(1))
 
-    asked = {
+    asked: dict[str, Callable[[], object]] = {
         "count": lambda: vault.count(cells, WHOLE),
         "scatter": lambda: vault.scatter(cells, np.ones(100, dtype=np.int64), WHOLE),
     }

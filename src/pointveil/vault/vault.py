@@ -275,7 +275,7 @@ def make_engine(
     points: PointSource, world: World, protection: Protection, make_key: Callable[[], bytes] = fresh_key
 ) -> LocalEngine:
     """Return what reads, cleans and bounds the points."""
-    at_most = None if protection.person is None else AtMost(protection.points, make_key())
+    at_most = None if protection.person is None else AtMost(protection.points, key=make_key())
     return LocalEngine(points, Cleaner.of(world, points.layout.crs), at_most)
 
 
