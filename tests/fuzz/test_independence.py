@@ -75,7 +75,7 @@ class Reading:
 
 def read(source: Any, capture: pytest.CaptureFixture[str], log: pytest.LogCaptureFixture) -> Reading:
     """Read all records of a source whose persons are in the column 'who', if it has columns."""
-    options = {} if isinstance(source, list | np.ndarray) else {"person": "who"}
+    options: dict[str, Any] = {} if isinstance(source, list | np.ndarray) else {"person": "who"}
     rows: Counter[Any] = Counter()
     capture.readouterr()
     log.clear()
