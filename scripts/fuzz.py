@@ -18,8 +18,7 @@ LIMITS = (f"-max_len={LONGEST}", "-timeout=20", "-rss_limit_mb=2500", "-print_fi
 
 def fuzz(name: str, options: list[str]) -> None:
     """Fuzz one reader in this process, which ends here."""
-    import atheris
-
+    atheris = importlib.import_module("atheris")  # by name, because not everyone has it
     sys.path.insert(0, str(ROOT))
     with atheris.instrument_imports(include=INSTRUMENTED):
         targets = importlib.import_module("tests.fuzz.targets").TARGETS
