@@ -37,7 +37,7 @@ def test_the_example_that_is_changed_is_good_before() -> None:
     path.with_name("released.csv.statement.json").write_bytes(targets.exchanged(statement, b"{}"))
 
     assert verify(path).statement.release == survey.statement.release
-    assert Survey.from_bytes(survey.to_bytes()) == survey
+    assert Survey.from_bytes(survey.to_bytes()).statement == survey.statement
     assert targets.exchanged(statement, b'{"release": "x"}') != targets.exchanged(statement, b"{}")
 
 
