@@ -8,6 +8,7 @@ import argparse
 import contextlib
 import ctypes
 import errno
+import importlib
 import itertools
 import json
 import math
@@ -299,7 +300,8 @@ def merged_accounts(files: Path) -> bool:
 
 def examine(*, part: bool, kinds: list[str], most: int) -> dict[str, Any]:
     """Try all faults, or every so many of them, and return how many were tried and which problems each led to."""
-    import pointveil.releases  # noqa: F401 — once, not in every fork
+    for module in ("pointveil.cli", "pointveil.releases", "pointveil.verification", "pyogrio", "pyarrow.csv"):
+        importlib.import_module(module)  # once, not in every fork
 
     begin = time.monotonic()
     problems: dict[str, list[str]] = defaultdict(list)
