@@ -93,6 +93,8 @@ class CsvRecords:
     def _parsed(self, block: bytes, kind: Any, wrong_width: Callable[[Any], str] | None = None) -> Any:
         names = [str(field) for field in self.fields]
         kinds = dict(zip(names, (kind, kind, pa.binary()), strict=False))
+        if block.startswith(BYTE_ORDER_MARK):  # which Arrow would drop from a record that happens to come first
+            block = b"\n" + block
         return arrow_csv.read_csv(
             pa.BufferReader(block),
             arrow_csv.ReadOptions(
