@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from pointveil.lab.audit.city import ACROSS, HOME, IN_COMPANY, ONE_STRANGER, ROUND_THE_CORNER, City
 from pointveil.lab.audit.evidence import CONFIDENCE, Evidence, Trials, examine
+from pointveil.lab.audit.files import command_subject
 from pointveil.lab.audit.neighbours import Pair, find_jumps, pairs_for
 from pointveil.lab.audit.questions import QUESTIONS
 from pointveil.lab.audit.subjects import MAX_POINTS, Subject, method_subject
 from pointveil.lab.audit.trials import canary_trials, pair_trials, pool
 from pointveil.methods import METHODS
+from pointveil.placement import AlongRoads
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -163,4 +166,14 @@ def subjects(*, persons: bool = False) -> dict[str, Subject]:
     for method in METHODS.values() if persons else ():
         subject = method_subject(method, points_per_unit=MAX_POINTS)
         rows[subject.name] = subject
-    return {**QUESTIONS, **rows}
+    return {**QUESTIONS, **rows, **more_rows()}
+
+
+def more_rows() -> dict[str, Subject]:
+    """Return settings that no row of the table has: a small epsilon, offsets by edge, files and the command line."""
+    road = replace(METHODS["road"], placement=AlongRoads(offsets="edge"))
+    return {
+        "veil, ε = 1/4": replace(method_subject(METHODS["veil"], claim=Fraction(1, 4)), name="veil, ε = 1/4"),
+        "road, offsets by edge": replace(method_subject(road), name="road, offsets by edge"),
+        "ugrid-uni, person, command line": command_subject("ugrid-uni", points_per_unit=MAX_POINTS),
+    }
