@@ -10,8 +10,10 @@ import json
 import logging
 import math
 import os
+import sys
 import warnings
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -177,14 +179,15 @@ def a_line_of_another_width_changes_no_other(folder: Path) -> None:
 
 
 class Tape:
-    """Bytes that seem to come from the operating system: the same ones whenever the tape is played."""
+    """Bytes that seem to come from the operating system: to each module that asks, the same ones every time."""
 
     def __init__(self) -> None:
-        self.played = 0
+        self.played: Counter[str] = Counter()
 
     def __call__(self, size: int) -> bytes:
-        self.played += 1
-        return hashlib.shake_256(b"tape %d" % self.played).digest(size)
+        module = str(sys._getframe(1).f_globals["__name__"])
+        self.played[module] += 1
+        return hashlib.shake_256(f"{module} {self.played[module]}".encode()).digest(size)
 
 
 @contextlib.contextmanager
@@ -230,7 +233,8 @@ def published(folder: Path, records: Sequence[Record], *options: str) -> dict[st
 
 
 def without_hashes(statement: dict[str, Any]) -> dict[str, Any]:
-    """Return a statement without what is the hash of noisy answers or of a keyed fingerprint."""
+    """Return a statement without its random number, and what is the hash of noisy answers or of a keyed fingerprint."""
+    statement.pop("release")
     statement.pop("digest")
     statement["ledger"].pop("chain_sha256")
     for name in ("points_sha256", "files"):
