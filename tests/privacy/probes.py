@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from pointveil.cells import Everywhere, Grid
-from pointveil.errors import BudgetError
+from pointveil.errors import BudgetError, InputError
 from pointveil.lab.audit.files import run, small_batches, world_file
 from pointveil.lab.audit.subjects import overheard, shrunk
 from pointveil.ledger import Ledger
@@ -69,7 +69,9 @@ def write(path: Path, records: Sequence[Record]) -> Path:
         path.write_text("lon,lat,who\n" + "".join(f"{x},{y},{name}\n" for x, y, name in records))
         return path
     if path.suffix == ".parquet":
-        pq.write_table(pa.table({"lon": pa.array(lon, pa.float64()), "lat": pa.array(lat, pa.float64()), "who": who}), path)
+        pq.write_table(
+            pa.table({"lon": pa.array(lon, pa.float64()), "lat": pa.array(lat, pa.float64()), "who": who}), path
+        )
         return path
     if path.suffix == ".geojson":
         features = [
@@ -158,9 +160,8 @@ def a_record_changes_no_other(folder: Path) -> None:
             for place in (0, 7, 20):
                 path = write(folder / f"{number}-{place}.csv", [*records[:place], odd, *records[place:]])
                 after = places_of(path)
-                for each in before:
-                    after.remove(each)
-                assert len(after) <= 1
+                assert not Counter(before) - Counter(after)
+                assert len(after) <= len(before) + 1
 
 
 def a_line_of_another_width_changes_no_other(folder: Path) -> None:
@@ -170,7 +171,14 @@ def a_line_of_another_width_changes_no_other(folder: Path) -> None:
     lines = path.read_text().splitlines()
     with small_batches(3):
         before = places_of(path)
-        for line in ("10.001", "10.001,50.001", "10.001,50.001,p,more", '"10.001,50.001,p', ",,"):
+        for line in (
+            "10.001",
+            "10.001,50.001",
+            "10.001,50.001,p,more",
+            '10.001,50.001,p"q,more',
+            '"10.001,50.001,p',
+            ",,",
+        ):
             path.write_text("\n".join([*lines[:5], line, *lines[5:]]) + "\n")
             assert places_of(path) == before, line
 
@@ -202,7 +210,17 @@ def published(folder: Path, records: Sequence[Record], *options: str) -> dict[st
     """Return all that a release and a survey by the command line show: exit codes, words, files, sizes, statements."""
     folder.mkdir()
     write(folder / "people.csv", records)
-    common = ["--world", str(world_file(WORLD)), "--epsilon", "1", "--ledger", "ledger.db", "--method", "ugrid-uni", *options]
+    common = [
+        "--world",
+        str(world_file(WORLD)),
+        "--epsilon",
+        "1",
+        "--ledger",
+        "ledger.db",
+        "--method",
+        "ugrid-uni",
+        *options,
+    ]
     logger = logging.getLogger("pointveil")
     with contextlib.chdir(folder), small_batches(3), taped(), overheard() as said:
         logger.setLevel(logging.DEBUG)
@@ -214,6 +232,8 @@ def published(folder: Path, records: Sequence[Record], *options: str) -> dict[st
             ]
         finally:
             logger.setLevel(logging.NOTSET)
+    if any(codes):
+        return {"codes": codes, "said": said}
     statements = [json.loads((folder / "out.csv.statement.json").read_text())]
     with zipfile.ZipFile(folder / "answers.zip") as archive:
         members = {name: archive.read(name) for name in archive.namelist() if name.startswith("answers/")}
@@ -255,6 +275,7 @@ def an_unusable_record_leaves_everything_as_it_was(folder: Path) -> None:
     """With the same random bits, records that are nowhere change not one byte of a release, nor a word said."""
     for name, options in {"points": (), "persons": PERSON}.items():
         before = published(folder / f"{name}-before", crowd(), *options)
+        assert before["codes"] == [0, 0, 0]
         assert published(folder / f"{name}-after", [*crowd(), *ODD[:7]], *options) == before
 
 
@@ -263,11 +284,12 @@ def a_neighbour_changes_nothing_but_noisy_numbers(folder: Path) -> None:
     more: list[Record] = [(*cell_centre(11), "new")]
     for name, (count, options) in {"points": (1, ()), "persons": (7, PERSON)}.items():
         seen = [
-            published(folder / f"{name}-{number}", [*crowd(), *more * (count * number)], *options) for number in range(2)
+            published(folder / f"{name}-{number}", [*crowd(), *more * (count * number)], *options)
+            for number in range(2)
         ]
         for each in seen:
             for noisy in ("points", "answers", "cells", "size of the statement"):
-                each.pop(noisy)
+                each.pop(noisy, None)
         assert seen[0] == seen[1]
 
 
@@ -292,11 +314,13 @@ def no_statement_tells_the_file(folder: Path) -> None:
     found: list[Statement] = []
     for count in sizes:
         path = write(folder / f"{count}.csv", crowd(count))
-        for _ in range(2):
-            vault = Vault.open(path, WORLD, epsilon=1, ledger=None)
+        for random in (taped(), contextlib.nullcontext(), contextlib.nullcontext()):
+            with random:
+                vault = Vault.open(path, WORLD, epsilon=1, ledger=None)
             vault.count(Everywhere(), Share("total", Fraction(1)))
             found.append(vault.statement)
-    assert len({each.release for each in found}) == 4
+    assert found[0] == found[3]
+    assert len({each.release for each in found}) == 5
     assert len({each.model_copy(update={"release": ""}).to_json() for each in found}) == 1
 
 
@@ -431,7 +455,7 @@ def as_many_come_back_as_were_wanted_in_any_order(_: Path) -> None:
         vault = Vault.rehearse(table, WORLD, epsilon=20, seed=6)
         answer = vault.scatter(OneRegion(), np.array([400]), Share("place", Fraction(20)))
         assert len(answer.site) == 400
-    # Of 200 real points nearly all stay within one site of home; half of 400 rows, whose mean is off by 8 at most times.
+    # Nearly all of 200 real points stay beside home; the mean of their rows has a standard deviation of 8.
     rows = np.flatnonzero(np.abs(answer.site - OneRegion.home) <= 1)
     assert len(rows) > 150
     assert abs(rows.mean() - 199.5) < 50
@@ -439,8 +463,14 @@ def as_many_come_back_as_were_wanted_in_any_order(_: Path) -> None:
 
 def counts_have_the_law_that_is_proved(_: Path) -> None:
     """A chi-square test of the noise of persons, by every sampler that is installed, and of its last binary digit."""
-    nobody = pa.table({"lon": pa.array([], pa.float64()), "lat": pa.array([], pa.float64()), "who": pa.array([], pa.string())})
-    for epsilon, limit, sampler in ((Fraction(1), 5, "exact"), (Fraction(1, 2500), 1, "exact"), (Fraction(1), 5, "opendp")):
+    nobody = pa.table(
+        {"lon": pa.array([], pa.float64()), "lat": pa.array([], pa.float64()), "who": pa.array([], pa.string())}
+    )
+    for epsilon, limit, sampler in (
+        (Fraction(1), 5, "exact"),
+        (Fraction(1, 2500), 1, "exact"),
+        (Fraction(1), 5, "opendp"),
+    ):
         with contextlib.suppress(ImportError):
             vault = Vault.open(
                 nobody, WORLD, epsilon=epsilon, ledger=None, person="who", max_points=limit, noise=sampler
@@ -529,7 +559,7 @@ def a_file_is_known_again_in_any_order_and_format(folder: Path) -> None:
         with small_batches(rows), patch("pointveil.cells.arrays.BLOCK", 4):
             vault = Vault.open(write(folder / name, given), WORLD, epsilon=1, ledger=ledger)
             vault.count(Everywhere(), Share("count", Fraction(1)))
-    assert [(account.name, account.spent) for account in ledger.accounts()] == [("one.csv", 2), ("three.csv", 1)]
+    assert [(account.name, int(account.spent)) for account in ledger.accounts()] == [("one.csv", 2), ("three.csv", 1)]
 
 
 def thirds_are_rounded_up(folder: Path) -> None:
@@ -588,7 +618,10 @@ def a_record_on_a_border_is_in_one_cell(_: Path) -> None:
     west, south, east, north = WORLD.bounds
     grid = Grid(WORLD.bounds, COLUMNS, ROWS)
     middle = (west + east) / 2, (south + north) / 2
-    assert grid.locate(np.array([[west, south], middle, [east, middle[1]], [middle[0], north]])).tolist()[2:] == [-1, -1]
+    assert grid.locate(np.array([[west, south], middle, [east, middle[1]], [middle[0], north]])).tolist()[2:] == [
+        -1,
+        -1,
+    ]
     lonlat = np.array([(10.01, 50.004), (10.0, 50.0), (10.02, 50.005), (10.01, 50.012)])
     vault = Vault.rehearse(lonlat, WORLD, epsilon=1, seed=1)
     assert int(vault.exact_count(grid).sum()) == int(vault.exact_count(Everywhere())[0]) == 2
@@ -613,7 +646,7 @@ def a_real_vault_takes_no_other_words(folder: Path) -> None:
     with patch.object(Vault, "__init__", keep):
         Vault.open(write(folder / "people.csv", crowd()), WORLD, epsilon=1, ledger=None)
     ((parts, options),) = made
-    with pytest.raises(Exception, match="rehearsal"):
+    with pytest.raises(InputError, match="rehearsal"):
         Vault(*parts, **{**options, "words": noise.SeededWords(1)})
 
 

@@ -27,15 +27,16 @@ READ_ROWS = ("formats.vector", "formats.geopackage")
 BATCHES = 64
 LEAST_ROWS = 7
 BYTES_PER_ROW = 24
-"""Less than a line of a file of records has, so that a block is about a batch."""
+LONGEST_ROW = 64
+"""Bytes of a line: fewer than most have, so that a block is a batch at most; and more than any has, so that it fits."""
 
 
 @contextlib.contextmanager
-def small_batches(rows: int, *, block: int | None = None) -> Iterator[None]:
+def small_batches(rows: int) -> Iterator[None]:
     """Let files be read so many records at a time, and nothing be kept in memory: each question reads them again."""
     sizes = {f"{module}.BATCH_ROWS": rows for module in BATCH_ROWS}
     sizes |= {f"{module}.READ_ROWS": rows for module in READ_ROWS}
-    sizes |= {"formats.records.BLOCK_BYTES": block or max(256, rows * BYTES_PER_ROW), "engines.local.KEEP_AT_MOST": -1}
+    sizes |= {"formats.records.BLOCK_BYTES": max(LONGEST_ROW, rows * BYTES_PER_ROW), "engines.local.KEEP_AT_MOST": -1}
     with contextlib.ExitStack() as stack:
         for name, size in sizes.items():
             stack.enter_context(patch(f"pointveil.{name}", size))
