@@ -408,7 +408,7 @@ def nobody_bounded_on_re_reading(patch: pytest.MonkeyPatch) -> None:
 def one_record_too_many(patch: pytest.MonkeyPatch) -> None:
     honest = vault.make_engine
 
-    def make_engine(points: Any, world: Any, protection: Any, *rest: Any, **more: Any) -> LocalEngine:
+    def make_engine(points: Any, world: Any, protection: Any, *rest: Any, **more: Any) -> Any:
         return honest(points, world, replace(protection, points=protection.points + 1), *rest, **more)
 
     for module in (vault, pointveil.vault.rehearsal):
@@ -471,7 +471,7 @@ def a_choice_that_can_be_foreseen(patch: pytest.MonkeyPatch) -> None:
     """A fixed key: whoever knows it knows which records are used."""
     honest = vault.make_engine
 
-    def make_engine(*parts: Any, **more: Any) -> LocalEngine:
+    def make_engine(*parts: Any, **more: Any) -> Any:
         with pytest.MonkeyPatch.context() as known:
             known.setattr("os.urandom", bytes)
             return honest(*parts, **more)
