@@ -70,7 +70,14 @@ def write(path: Path, records: Sequence[Record]) -> Path:
         return path
     if path.suffix == ".parquet":
         pq.write_table(
-            pa.table({"lon": pa.array(lon, pa.float64()), "lat": pa.array(lat, pa.float64()), "who": who}), path
+            pa.table(
+                {
+                    "lon": pa.array(lon, pa.float64()),
+                    "lat": pa.array(lat, pa.float64()),
+                    "who": pa.array(who, pa.string()),
+                }
+            ),
+            path,
         )
         return path
     if path.suffix == ".geojson":
