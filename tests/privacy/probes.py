@@ -229,14 +229,14 @@ def published(folder: Path, records: Sequence[Record], *options: str) -> dict[st
         *options,
     ]
     logger = logging.getLogger("pointveil")
-    with contextlib.chdir(folder), small_batches(3), taped(), overheard() as said:
+    with contextlib.chdir(folder), taped(), overheard() as said:
         logger.setLevel(logging.DEBUG)
         try:
-            codes = [
-                run(["synthesize", "people.csv", "out.csv", "--count", "40", "--seed", "3", *common]),
-                run(["survey", "people.csv", "answers.zip", *common]),
-                run(["ledger", "show", "--ledger", "ledger.db"]),
-            ]
+            with small_batches(3, kept=True):
+                codes = [run(["synthesize", "people.csv", "out.csv", "--count", "40", "--seed", "3", *common])]
+            with small_batches(3):
+                codes.append(run(["survey", "people.csv", "answers.zip", *common]))
+            codes.append(run(["ledger", "show", "--ledger", "ledger.db"]))
         finally:
             logger.setLevel(logging.NOTSET)
     if any(codes):
@@ -563,10 +563,15 @@ def a_file_is_known_again_in_any_order_and_format(folder: Path) -> None:
     mixed = [records[number] for number in np.random.default_rng(1).permutation(len(records))]
     other = [(x, 50.006, who) for x, _, who in records]
     for rows, name, given in ((3, "one.csv", records), (7, "two.parquet", mixed), (3, "three.csv", other)):
-        with small_batches(rows), patch("pointveil.cells.arrays.BLOCK", 4):
+        with small_batches(rows):
             vault = Vault.open(write(folder / name, given), WORLD, epsilon=1, ledger=ledger)
             vault.count(Everywhere(), Share("count", Fraction(1)))
-    assert [(account.name, int(account.spent)) for account in ledger.accounts()] == [("one.csv", 2), ("three.csv", 1)]
+    many = np.random.default_rng(2).uniform(BOX[:2], BOX[2:], (100_000, 2))  # more than are worked on at a time
+    for name, places in {"four": many, "five": many[::-1]}.items():
+        vault = Vault.open(places, WORLD, epsilon=1, ledger=ledger, dataset=name)
+        vault.count(Everywhere(), Share("count", Fraction(1)))
+    spent = [(account.name, int(account.spent)) for account in ledger.accounts()]
+    assert spent == [("one.csv", 2), ("three.csv", 1), ("four", 2)]
 
 
 def thirds_are_rounded_up(folder: Path) -> None:

@@ -246,6 +246,13 @@ LINES = (
         probes.a_file_is_known_again_in_any_order_and_format,
     ),
     Line(
+        "a fingerprint of the order of blocks",
+        "engines.local",
+        "sums += np.array([len(mixed)",
+        "sums = sums * np.uint64(31) + np.array([len(mixed)",
+        probes.a_file_is_known_again_in_any_order_and_format,
+    ),
+    Line(
         "a fingerprint of one axis",
         "engines.local",
         MIXED,
@@ -441,6 +448,18 @@ def a_count_printed(patch: pytest.MonkeyPatch) -> None:
     say_at_reading(patch, print)
 
 
+def the_number_of_batches_in_memory_printed(patch: pytest.MonkeyPatch) -> None:
+    honest = LocalEngine.points
+
+    def points(self: LocalEngine) -> Iterator[Any]:
+        batches = [*honest(self)]
+        if self._kept is not None:
+            print(len(batches))
+        return iter(batches)
+
+    patch.setattr(LocalEngine, "points", points)
+
+
 def a_count_logged(patch: pytest.MonkeyPatch) -> None:
     say_at_reading(patch, lambda count: logging.getLogger("pointveil").info("Read %d records", count))
 
@@ -487,6 +506,7 @@ PATCHES: dict[Callable[[pytest.MonkeyPatch], None], Probe] = {
     the_last_batch_is_lost: probes.a_record_changes_no_other,
     equal_places_once_a_batch: probes.persons_are_bounded_in_the_whole_file,
     a_count_printed: probes.an_unusable_record_leaves_everything_as_it_was,
+    the_number_of_batches_in_memory_printed: probes.an_unusable_record_leaves_everything_as_it_was,
     a_count_logged: probes.a_neighbour_changes_nothing_but_noisy_numbers,
     a_warning_of_a_large_file: probes.a_neighbour_changes_nothing_but_noisy_numbers,
     an_end_for_a_record_that_is_nowhere: probes.an_unusable_record_leaves_everything_as_it_was,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -32,11 +34,12 @@ LONGEST_ROW = 64
 
 
 @contextlib.contextmanager
-def small_batches(rows: int) -> Iterator[None]:
-    """Let files be read so many records at a time, and nothing be kept in memory: each question reads them again."""
+def small_batches(rows: int, *, kept: bool = False) -> Iterator[None]:
+    """Let files be read so many records at a time; unless they are kept in memory, each question reads them again."""
     sizes = {f"{module}.BATCH_ROWS": rows for module in BATCH_ROWS}
     sizes |= {f"{module}.READ_ROWS": rows for module in READ_ROWS}
-    sizes |= {"formats.records.BLOCK_BYTES": max(LONGEST_ROW, rows * BYTES_PER_ROW), "engines.local.KEEP_AT_MOST": -1}
+    sizes |= {"formats.records.BLOCK_BYTES": max(LONGEST_ROW, rows * BYTES_PER_ROW)}
+    sizes |= {} if kept else {"engines.local.KEEP_AT_MOST": -1}
     with contextlib.ExitStack() as stack:
         for name, size in sizes.items():
             stack.enter_context(patch(f"pointveil.{name}", size))
@@ -111,12 +114,14 @@ def replayed(survey: Survey) -> list[Asked]:
 
 def world_file(world: World) -> Path:
     """Return the file of a world, written once."""
-    path = Path(_folder().name, f"{world.digest}.gpkg")
+    path = _folder() / f"{world.digest}.gpkg"
     if not path.exists():
         world.write(path)
     return path
 
 
 @cache
-def _folder() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory()
+def _folder() -> Path:
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
