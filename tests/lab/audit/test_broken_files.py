@@ -3,25 +3,25 @@
 from collections.abc import Callable
 
 import pytest
-from tests.privacy.test_mutants import a_count_printed, another_person_in_each_batch, nobody_bounded_on_re_reading
+from tests.privacy.test_mutants import a_count_printed, another_person_in_each_batch
 
-from pointveil.lab.audit import FAST, subjects
-from pointveil.lab.audit.auditor import cases_for, try_case
+from pointveil.lab.audit import subjects
+from pointveil.lab.audit.auditor import ALARM
+from pointveil.lab.audit.evidence import examine
+from pointveil.lab.audit.neighbours import PERSON_PAIRS
+from pointveil.lab.audit.trials import pair_trials
 
 SUBJECT = subjects()["ugrid-uni, person, command line"]
-AGAIN = 2
-"""How many times as many trials each further test has: few, because each is a run of the command."""
+BUSY = next(pair for pair in PERSON_PAIRS if pair.name == "one busy person among seventy")
+RUNS = 112  # of the command, a fifth of a second each; half of them choose a bet, and the others test it
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [another_person_in_each_batch, nobody_bounded_on_re_reading, a_count_printed],
-    ids=lambda broken: str(broken.__name__),
-)
+@pytest.mark.parametrize("broken", [another_person_in_each_batch, a_count_printed], ids=lambda each: str(each.__name__))
 def test_what_is_broken_in_files_alone_is_noticed(
     broken: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken(monkeypatch)
-    case = next(case for case in cases_for(SUBJECT, FAST) if case.name == "one busy person")
 
-    assert try_case(SUBJECT, case, AGAIN).flagged
+    evidence = examine(pair_trials(SUBJECT, BUSY, RUNS))
+
+    assert evidence.bound(1 - ALARM) > SUBJECT.claim
