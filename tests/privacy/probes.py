@@ -144,6 +144,12 @@ def another_person_changes_nobody_else(folder: Path) -> None:
             assert [counts[11] for counts in found] == [2, 2]
 
 
+def persons_with_long_names_stay_apart(folder: Path) -> None:
+    """Two names that are alike for hundreds of letters are two persons, and neither takes the other's place."""
+    records: list[Record] = [(*cell_centre(number % 2), "x" * 400 + str(number % 2)) for number in range(10)]
+    assert bounded(write(folder / "long.parquet", records), 2) == [[2, 2, *[0] * 10]] * 2
+
+
 ODD: list[Record] = [
     ("nan", "nan", "odd"),
     ("inf", "50.001", "odd"),
@@ -426,6 +432,21 @@ class OneRegion:
         return np.zeros(len(xy), dtype=np.int64), np.full(len(xy), self.home)
 
 
+def a_point_without_a_site_is_left_out(_: Path) -> None:
+    """Sites that do not exist count for nobody: only fillers come back, evenly."""
+
+    class Beyond(OneRegion):
+        home = 500
+
+    table = pa.table({"lon": np.full(20_000, 10.001), "lat": np.full(20_000, 50.001)})
+    answer = Vault.rehearse(table, WORLD, epsilon=4, seed=3).scatter(
+        Beyond(), np.array([20_000]), Share("place", Fraction(4))
+    )
+    seen = np.bincount(answer.site)
+    assert len(seen) == OneRegion.sites
+    assert stats.chisquare(seen).pvalue > UNLIKELY
+
+
 def box_law(epsilon: float, sites: int, site: int) -> NDArray[np.float64]:
     """The law of kernel.md by its formula, in floats: a window of the best width, heavier by exp(epsilon)."""
     width = round(sites / (1 + math.exp(epsilon / 2)))
@@ -517,6 +538,20 @@ def a_failure_is_paid_for_and_quotes_nothing(folder: Path) -> None:
     assert caught.value.__context__ is caught.value.__cause__ is None
     assert vault.left == Fraction(3, 4)
     assert [account.spent for account in ledger.accounts()] == [1]
+
+
+def a_warning_that_quotes_a_point_is_not_heard(folder: Path) -> None:
+    """Whatever warns while records are at hand, nobody hears it."""
+
+    class Noisy(Everywhere):
+        def locate(self, xy: NDArray[np.float64]) -> NDArray[np.int64]:
+            warnings.warn(f"an odd place: {xy[0]}", stacklevel=2)
+            return super().locate(xy)
+
+    vault = Vault.open(write(folder / "people.csv", crowd()), WORLD, epsilon=1, ledger=None)
+    with overheard() as said:
+        vault.count(Noisy(), Share("count", Fraction(1)))
+    assert "".join(said) == ""
 
 
 def nothing_is_looked_at_before_it_is_charged(folder: Path) -> None:
@@ -666,6 +701,7 @@ PROBES: tuple[Probe, ...] = (
     persons_are_bounded_in_the_whole_file,
     a_person_who_moves_about_is_bounded,
     another_person_changes_nobody_else,
+    persons_with_long_names_stay_apart,
     a_record_changes_no_other,
     a_line_of_another_width_changes_no_other,
     an_unusable_record_leaves_everything_as_it_was,
@@ -678,9 +714,11 @@ PROBES: tuple[Probe, ...] = (
     answers_follow_from_the_operating_system_alone,
     the_choice_of_records_is_fresh,
     scatter_has_the_law_that_is_proved,
+    a_point_without_a_site_is_left_out,
     as_many_come_back_as_were_wanted_in_any_order,
     counts_have_the_law_that_is_proved,
     a_failure_is_paid_for_and_quotes_nothing,
+    a_warning_that_quotes_a_point_is_not_heard,
     nothing_is_looked_at_before_it_is_charged,
     a_file_that_cannot_be_read_is_charged,
     every_question_costs_its_share,

@@ -211,6 +211,20 @@ LINES = (
         probes.a_failure_is_paid_for_and_quotes_nothing,
     ),
     Line(
+        "warnings are heard",
+        "vault.vault",
+        'warnings.simplefilter("ignore")',
+        'warnings.simplefilter("always")',
+        probes.a_warning_that_quotes_a_point_is_not_heard,
+    ),
+    Line(
+        "sites that do not exist",
+        "vault.vault",
+        "known[known] = (site[known] >= 0) & (site[known] < counts[region[known]])",
+        "known = known & (site >= 0)",
+        probes.a_point_without_a_site_is_left_out,
+    ),
+    Line(
         "a scatter at half its price",
         "vault.vault",
         'share.epsilon, "scatter", size)',
@@ -386,6 +400,15 @@ def persons_renumbered_in_each_batch(patch: pytest.MonkeyPatch) -> None:
     change_batches(patch, change)
 
 
+def long_names_cut_off(patch: pytest.MonkeyPatch) -> None:
+    def change(batches: Iterator[Batch], _: int) -> Iterator[Batch]:
+        for batch in batches:
+            names = [name if name is None else name[:64] for name in batch.person.to_pylist()]
+            yield Batch(batch.coordinates, pa.array(names, pa.binary()))
+
+    change_batches(patch, change)
+
+
 def another_person_in_each_batch(patch: pytest.MonkeyPatch) -> None:
     """So at most k records are kept of each batch, and not of the whole file."""
 
@@ -500,6 +523,7 @@ def a_choice_that_can_be_foreseen(patch: pytest.MonkeyPatch) -> None:
 
 PATCHES: dict[Callable[[pytest.MonkeyPatch], None], Probe] = {
     persons_renumbered_in_each_batch: probes.persons_are_bounded_in_the_whole_file,
+    long_names_cut_off: probes.persons_with_long_names_stay_apart,
     another_person_in_each_batch: probes.a_person_who_moves_about_is_bounded,
     nobody_bounded_on_re_reading: probes.a_person_who_moves_about_is_bounded,
     one_record_too_many: probes.persons_are_bounded_in_the_whole_file,
