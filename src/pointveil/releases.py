@@ -117,11 +117,24 @@ def release(
 
 
 def release_survey(
-    source: Any, world: World | str | PathLike[str], *, epsilon: object, output: str | PathLike[str], **options: Any
+    source: Any,
+    world: World | str | PathLike[str],
+    *,
+    epsilon: object,
+    output: str | PathLike[str],
+    key: SigningKey | str | PathLike[str] | Own | None = OWN,
+    **options: Any,
 ) -> Survey:
     """Make a survey of private points, charged to the ledger: points can be drawn from it later, at no cost.
 
-    The options are those of `release`, but for the last four, which are about drawing; `output` is the survey's file.
+    Parameters
+    ----------
+    source, world, epsilon
+        As for `release`: the private points, the public world, and the privacy budget.
+    output, key
+        The survey's file, and the private key that signs its statement, as for `release`.
+    options
+        Those of `release`, but for `count` and `seed`, which are about drawing.
 
     Examples
     --------
@@ -129,11 +142,12 @@ def release_survey(
     >>> len(pv.draw(made, count=500, seed=7))
     500
     """
+    signing = find_key(key)
     order = prepare(source, world, epsilon=epsilon, output=output, **options)
     _warn(order.warnings)
     surveyed = order.answer()
     log.info("Writing")
-    surveyed.write(order.output)
+    surveyed.write(order.output, key=signing)
     order.finish(surveyed)
     _warn(_doubts(surveyed, None))
     return surveyed
@@ -262,7 +276,7 @@ def survey(vault: Vault, method: str | Method = DEFAULT_METHOD) -> Survey:
     counted = chosen.partitioner.divide(recorder, vault.world, budget)
     asked = chosen.placement.ask(recorder, vault.world, counted, budget)
     answers = tuple(recorder.answers)
-    done = Survey(vault.world, chosen, answers, _complete(vault.statement, chosen), vault.layout)
+    done = Survey(vault.world, chosen, answers, _complete(vault.statement, chosen), vault.layout).bound()
     done.__dict__["prepared"] = (counted, asked)  # known already: no need to work it out again
     return done
 
@@ -287,6 +301,7 @@ def draw(survey: Survey, *, count: int | None = None, seed: int | None = None) -
     500
     """
     check_drawing(count, seed)
+    survey.check()
     counted, asked = survey.prepared
     wanted = min(counted.total, MOST_POINTS) if count is None else count
     rng = np.random.default_rng(secrets.randbits(64) if seed is None else seed)

@@ -96,7 +96,8 @@ class SyntheticPoints:
         files = write_points(path, self._chunks(), form, statement=described.to_json(), total=len(self))
         listed = tuple(describe_file(file) for file in sorted(files))
         complete = described.with_output(output.model_copy(update={"files": listed})).signed(key)
-        write_whole(statement_path(path), lambda new: _write_text(new, complete.to_json()))
+        text = complete.to_json()
+        write_whole(statement_path(path), lambda new: new.write_text(text, encoding="utf-8", newline="\n"))
         return complete
 
     def to_arrow(self) -> Any:
@@ -139,13 +140,8 @@ class SyntheticPoints:
     def explore(self, world: World | None = None) -> Any:
         """Return a map to move about in: folium's if it is installed, else the release's page, which works offline.
 
-        Both show themselves in a notebook. The page is `explore().html`, to be saved as a file; folium fetches its
-        background map from the internet.
-
-        Parameters
-        ----------
-        world
-            The world of the release, for its streets and water on the page; without it the page shows points only.
+        Both show themselves in a notebook. The page is `explore().html`, to be saved as a file; with the world of the
+        release it has streets and water. Folium fetches its background map from the internet.
         """
         return showing.explore(self, self.statement, world)
 
@@ -193,10 +189,6 @@ def describe_file(path: Path) -> OutputFile:
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     return OutputFile(name=path.name, sha256=digest, bytes=path.stat().st_size)
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def statement_path(path: Path) -> Path:

@@ -311,8 +311,11 @@ def test_asking_the_world_where_land_is_would_be_caught(world: World, monkeypatc
 
 LEAKY_PARTITIONER = """
 import numpy as np
-from pointveil.partition import UniformGrid
+from dataclasses import dataclass
+from pointveil.partition import UniformGrid, partitioner
 
+@partitioner
+@dataclass(frozen=True)
 class Leaky(UniformGrid):
     def divide(self, vault, world, budget):
         engine = vault.vault._Vault__engine
@@ -343,13 +346,16 @@ def test_a_partitioner_that_reaches_into_the_vault_is_caught(line: str, world: W
 def test_cells_from_outside_the_rooms_are_caught(world: World) -> None:
     source = """
 from pointveil.cells import Grid
-from pointveil.partition import UniformGrid, base
+from dataclasses import dataclass
+from pointveil.partition import UniformGrid, base, partitioner
 
 class Far:
     def __init__(self, grid): self.grid = grid
     def __len__(self): return len(self.grid)
     def locate(self, xy): return self.grid.locate(xy)
 
+@partitioner
+@dataclass(frozen=True)
 class Leaky(UniformGrid):
     def divide(self, vault, world, budget):
         vault.count(Far(Grid(world.bounds, 3, 3)), base.Share("total", budget["total"].epsilon / 2))

@@ -9,15 +9,15 @@ from pointveil.cli.common import Count, Json, KeyFile, Quiet, Seed, given, stage
 
 
 def draw(
-    survey: Annotated[Path, typer.Argument(help="The survey to draw from.")],
-    output: Annotated[Path, typer.Argument(help="The synthetic file to write.")],
+    survey: Annotated[Path, typer.Argument(help="Survey to draw from.")],
+    output: Annotated[Path, typer.Argument(help="Synthetic file to write.")],
     count: Count = None,
     seed: Seed = None,
     key: KeyFile = None,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Draw synthetic points from a survey; it costs nothing, as often as you like.
+    """Draw synthetic points from a survey, as often as you like, at no cost.
 
     pointveil draw porto.survey synthetic.geojson --seed 7
     """

@@ -35,16 +35,9 @@ def check_target(path: Path) -> Path:
 
 
 def write_whole(path: Path, write: Callable[[Path], object], *, companions: Iterable[str] = ()) -> list[Path]:
-    """Have `write` make a file elsewhere, then put it and the files beside it in place.
+    """Have `write` make a file elsewhere, perhaps with others beside it, and put them in place, `path` last.
 
-    Parameters
-    ----------
-    path
-        Where the file shall stand; one that stands there is replaced at the very end.
-    write
-        Writes to the path it is given, and may make more files in the same folder.
-    companions
-        Names of files that belong to an older file at `path`, and go with it: patterns of `name` and `stem`.
+    Companions are names of files that belong to an older file at `path` and go with it: patterns of `name` and `stem`.
     """
     check_target(path)
     try:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from pointveil.errors import InputError
@@ -119,8 +118,7 @@ class CsvRecords:
         return self._made([numbers(column, decimal_comma=decimal_comma) for column in columns[:2]], columns[2:])
 
     def _made(self, axes: list[Any], person: list[Any]) -> Batch:
-        trimmed = [person_column(pc.replace_substring_regex(names, r"^[\s\v]+|[\s\v]+$", b"")) for names in person]
-        return make_batch(np.column_stack(axes), *trimmed)
+        return make_batch(np.column_stack(axes), *map(person_column, person))
 
 
 def read(path: Path, request: Request) -> PointSource:

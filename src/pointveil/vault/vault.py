@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.engines import AtMost, LocalEngine
+from pointveil.engines import AtMost, LocalEngine, fresh_key
 from pointveil.errors import InputError
-from pointveil.formats import Layout, PointSource, open_points
+from pointveil.formats import DamagedError, Layout, PointSource, open_points
 from pointveil.ledger import OWN, Charge, Ledger, Own, open_ledger
 from pointveil.statement import Statement, describe
 from pointveil.vault.account import Account, Spend, exact_epsilon
@@ -25,7 +25,7 @@ from pointveil.vault.cleaning import Cleaner
 from pointveil.vault.kernel import scatter_tokens
 from pointveil.vault.noise import NOISES, secure_words
 from pointveil.vault.protection import Protection
-from pointveil.vault.questions import Cells, Share, Sites
+from pointveil.vault.questions import Cells, NotOneByOneError, OneByOne, Share, Sites, one_each
 from pointveil.world import World
 
 if TYPE_CHECKING:
@@ -160,7 +160,8 @@ class Vault:
         size = _checked_size(len(cells))
         law = NOISES[self.__noise](share.epsilon / self.points_per_unit)
         self._spend(Spend(share.purpose, share.epsilon, "count", size))
-        tally = ask(lambda: self.__engine.sum(lambda xy: tally_cells(cells, xy, size), size))
+        tried = OneByOne(cells)
+        tally = ask(lambda: self.__engine.sum(lambda xy: tally_cells(tried, xy, size), size), self._paid)
         return NoisyCounts(tally + law.draw(size, self.__words), share.purpose, share.epsilon, self.points_per_unit)
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
@@ -182,7 +183,8 @@ class Vault:
                 epsilon_per_use=share.epsilon / (self.points_per_unit * max_uses),
                 max_uses=max_uses,
                 words=self.__words,
-            )
+            ),
+            self._paid,
         )
         return NoisyPoints(region, site, share.purpose, share.epsilon, self.points_per_unit)
 
@@ -239,6 +241,11 @@ class Vault:
         self.__engine.forget()
         self.__account.close()
 
+    @property
+    def _paid(self) -> Fraction:
+        """What stays paid if a question fails: all of it, where it is charged in advance."""
+        return self.__account.spent if self.__ledger is None else self.epsilon
+
     def _spend(self, spend: Spend) -> None:
         """Write the price down before anything is asked: in the ledger first, if there is one; one thread at a time."""
         with self.__lock:
@@ -246,7 +253,7 @@ class Vault:
             if self.__ledger is None or self.__charge is not None:
                 return
             try:
-                content = ask(self.__engine.digest)
+                content = ask(self.__engine.digest, self._paid)
             except (RuntimeError, MemoryError):
                 # Whether the data could be read is an answer too, so it is paid for like any other.
                 self.__charge = self.__ledger(UNREADABLE)
@@ -264,9 +271,11 @@ class Vault:
         raise TypeError("A vault cannot be copied or pickled: its points must stay where they are.")
 
 
-def make_engine(points: PointSource, world: World, protection: Protection) -> LocalEngine:
+def make_engine(
+    points: PointSource, world: World, protection: Protection, make_key: Callable[[], bytes] = fresh_key
+) -> LocalEngine:
     """Return what reads, cleans and bounds the points."""
-    at_most = None if protection.person is None else AtMost(protection.points)
+    at_most = None if protection.person is None else AtMost(protection.points, key=make_key())
     return LocalEngine(points, Cleaner.of(world, points.layout.crs), at_most)
 
 
@@ -274,7 +283,8 @@ def locate_sites(
     engine: LocalEngine, regions: Sites, counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the region and the site of every point that has one; exact, so it must not leave."""
-    located = [tuple(one_each(part, xy) for part in regions.locate_sites(xy)) for xy in engine.points()]
+    tried = OneByOne(regions)
+    located = [tried.locate_sites(xy) for xy in engine.points()]
     region = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[0] for pair in located)])
     site = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[1] for pair in located)])
     known = (region >= 0) & (region < len(counts))
@@ -282,22 +292,14 @@ def locate_sites(
     return region[known], site[known]
 
 
-def tally_cells(cells: Cells, xy: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+def tally_cells(cells: Cells | OneByOne, xy: NDArray[np.float64], size: int) -> NDArray[np.int64]:
     """Return the exact number of points in each cell; a point with no cell of its own is counted nowhere."""
     located = one_each(cells.locate(xy), xy)
     nowhere = (located < 0) | (located >= size)
     return np.bincount(np.where(nowhere, size, located), minlength=size + 1)[:size]
 
 
-def one_each(located: NDArray[np.int64], xy: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the cell of each point; refuse cells that would count a point twice, as one that lies on a border."""
-    found = np.asarray(located)
-    if found.shape != (len(xy),):
-        raise TypeError("locate must return exactly one cell for each point")
-    return found
-
-
-def ask(question: Callable[[], Answer]) -> Answer:
+def ask(question: Callable[[], Answer], paid: Fraction) -> Answer:
     """Return the exact answer; if it fails, say so without a word about the points, and let no value warn."""
     fault: Exception
     try:
@@ -307,6 +309,9 @@ def ask(question: Callable[[], Answer]) -> Answer:
     except MemoryError:
         # The text of the error would tell how many points there are.
         fault = MemoryError("There is not enough memory to answer the question; its price stays paid.")
+    except (DamagedError, NotOneByOneError) as known:
+        # These texts name a file or a rule, and no record.
+        fault = type(known)(f"{known} Epsilon {paid} stays paid.")
     except Exception:  # noqa: BLE001 - whatever went wrong, its text may quote a point
         fault = RuntimeError("The question could not be answered; its price stays paid.")
     # Raised out here, so that it carries no trace of what went wrong, nor of the values at hand then.
