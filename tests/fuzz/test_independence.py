@@ -422,7 +422,6 @@ def test_one_record_more_leaves_all_others_as_they_were(
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="one broken feature still fails a GeoJSON file", strict=False)
 def test_one_broken_feature_leaves_all_others_as_they_were(
     capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
