@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import io
 import json
 import tempfile
 import zipfile
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
-from pointveil.files.whole import write_whole
+from pointveil.files.whole import refuse_existing, write_whole
 from pointveil.formats import Layout
+from pointveil.ledger import Ledger
 from pointveil.methods import Method
 from pointveil.partition import Divided
 from pointveil.statement import Statement, parse_statement
-from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites
+from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites, Vault
 from pointveil.version import __version__
 from pointveil.world import World
 
@@ -78,10 +81,22 @@ class Survey:
         counted = self.method.partitioner.divide(replay, self.world, budget)
         return counted, self.method.placement.ask(replay, self.world, counted, budget)
 
-    def write(self, path: str | Path) -> None:
-        """Save everything in one file."""
-        content = self.to_bytes()
-        write_whole(Path(path), lambda new: new.write_bytes(content))
+    def write(
+        self, path: str | Path, *, force: bool = False, ready: Callable[[Mapping[str, Any]], None] | None = None
+    ) -> None:
+        """Save everything in one file; one that exists is replaced only with `force`.
+
+        `ready` is told the name and the digest of the file before it is put in place.
+        """
+        path, content = Path(path), self.to_bytes()
+        refuse_existing(path, force=force)
+
+        def write(new: Path) -> None:
+            new.write_bytes(content)
+            if ready is not None:
+                ready({"file": path.name, "files": {path.name: hashlib.sha256(content).hexdigest()}})
+
+        write_whole(path, write)
 
     @classmethod
     def read(cls, path: str | Path) -> Survey:
@@ -100,16 +115,7 @@ class Survey:
 
     def to_bytes(self) -> bytes:
         """Return the file's content."""
-        content = {
-            "version": VERSION,
-            "method": {
-                "name": self.method.name,
-                "parameters": self.method.parameters,
-                "split": self.method.split_texts(),
-            },
-            "layout": dataclasses.replace(self.layout, left_out=()).to_dict(),
-            "answers": [_describe(answer) for answer in self.answers],
-        }
+        content = self._described()
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
             _put(archive, "survey.json", json.dumps(content, indent=1).encode())
@@ -125,19 +131,52 @@ class Survey:
         """Return the survey in a file's content."""
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             description = json.loads(archive.read("survey.json"))
-            if description["version"] != VERSION:
-                raise ValueError(f"it is of version {description['version']}, not {VERSION}")
-            statement = parse_statement(archive.read("statement.json").decode())
-            method = Method.restore(**description["method"])  # first, so that a missing plug-in is named
-            refuse_other_edition(statement, edition(method.edition))
-            answers = tuple(_restore(archive, number, answer) for number, answer in enumerate(description["answers"]))
-            return cls(
-                world=_world_from(archive.read("world.gpkg")),
-                method=method,
-                answers=answers,
-                statement=statement,
-                layout=Layout.from_dict(description["layout"]),
-            )
+            method, statement = _begin(description, archive.read("statement.json").decode())
+
+            def load(number: int, name: str) -> NDArray[np.int64]:
+                values = io.BytesIO(archive.read(f"answers/{number}-{name}.npy"))
+                return np.asarray(np.load(values, allow_pickle=False), dtype=np.int64)
+
+            answers = tuple(_restore(each, partial(load, n)) for n, each in enumerate(description["answers"]))
+            world = _world_from(archive.read("world.gpkg"))
+            return cls(world, method, answers, statement, Layout.from_dict(description["layout"]))
+
+    def to_record(self) -> bytes:
+        """Return what the ledger keeps of a survey: all but the world and the answers, which it has already."""
+        return zlib.compress(json.dumps({"survey": self._described(), "statement": self.statement.to_json()}).encode())
+
+    @classmethod
+    def from_record(cls, content: bytes, answers: Iterable[bytes], world: World) -> Survey:
+        """Return the survey that the ledger kept; one that the first version of the ledger kept has all in it."""
+        if content.startswith(b"PK"):
+            return cls.from_bytes(content)
+        record = json.loads(zlib.decompress(content))
+        description = record["survey"]
+        method, statement = _begin(description, record["statement"])
+        kept = tuple(unpack(answer) for answer in answers)
+        return cls(world, method, kept, statement, Layout.from_dict(description["layout"]))
+
+    def _described(self) -> dict[str, Any]:
+        return {
+            "version": VERSION,
+            "method": {
+                "name": self.method.name,
+                "parameters": self.method.parameters,
+                "split": self.method.split_texts(),
+            },
+            "layout": dataclasses.replace(self.layout, left_out=()).to_dict(),
+            "answers": [_describe(answer) for answer in self.answers],
+        }
+
+
+def _begin(description: dict[str, Any], statement: str) -> tuple[Method, Statement]:
+    """Return the method and the statement of a survey that this version can draw from."""
+    if description["version"] != VERSION:
+        raise ValueError(f"it is of version {description['version']}, not {VERSION}")
+    stated = parse_statement(statement)
+    method = Method.restore(**description["method"])  # first, so that a missing plug-in is named
+    refuse_other_edition(stated, edition(method.edition))
+    return method, stated
 
 
 def edition(method: str) -> dict[str, str]:
@@ -163,10 +202,14 @@ def in_words(edition: dict[str, str]) -> str:
 
 @dataclass
 class Recorder:
-    """Passes questions on to a vault and keeps the noisy answers."""
+    """Passes questions on to a vault and keeps the noisy answers.
+
+    With a ledger, an answer is on the disk before the method sees it; one that is there already is not asked again.
+    """
 
     vault: Respondent
     answers: list[Answer] = field(default_factory=list)
+    ledger: Ledger | None = None
 
     @property
     def points_per_unit(self) -> int:
@@ -175,15 +218,38 @@ class Recorder:
 
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Ask, keep and return."""
-        answer = self.vault.count(cells, share)
-        self.answers.append(answer)
+        answer = self._keep("count", len(cells), share, "", lambda: self.vault.count(cells, share))
+        assert isinstance(answer, NoisyCounts)  # noqa: S101 - the question says so
         return answer
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Ask, keep and return."""
-        answer = self.vault.scatter(regions, wanted, share, max_uses=max_uses)
+        details = f"{max_uses} {hashlib.sha256(_array_bytes(np.asarray(wanted, dtype=np.int64))).hexdigest()}"
+        size = 0 if self.ledger is None else len(regions.site_counts())
+        ask = partial(self.vault.scatter, regions, wanted, share, max_uses=max_uses)
+        answer = self._keep("scatter", size, share, details, ask)
+        assert isinstance(answer, NoisyPoints)  # noqa: S101 - the question says so
+        return answer
+
+    def _keep(self, question: str, size: int, share: Share, details: str, ask: Callable[[], Answer]) -> Answer:
+        answer = ask() if self.ledger is None else self._once(self.ledger, question, size, share, details, ask)
         self.answers.append(answer)
         return answer
+
+    def _once(
+        self, ledger: Ledger, question: str, size: int, share: Share, details: str, ask: Callable[[], Answer]
+    ) -> Answer:
+        """Return the answer that the ledger keeps: from before, or having asked for it now."""
+        assert isinstance(self.vault, Vault)  # noqa: S101 - nothing else has a ledger
+        charge, number = self.vault.pay(), len(self.answers)
+        assert charge is not None  # noqa: S101 - it has a ledger
+        asked = f"{question} {share.purpose} {share.epsilon} {self.points_per_unit} {size} {details}".rstrip()
+        kept = ledger.kept_answer(charge, number, asked)
+        if kept is None:
+            kept = ledger.keep(charge, number, asked, pack(ask()))
+        else:
+            self.vault.skip(share, question, size)
+        return unpack(kept)
 
 
 @dataclass
@@ -235,16 +301,31 @@ def _arrays(answer: Answer) -> dict[str, NDArray[np.int64]]:
     return {"region": answer.region, "site": answer.site}
 
 
-def _restore(archive: zipfile.ZipFile, number: int, description: dict[str, Any]) -> Answer:
+def _restore(description: dict[str, Any], load: Callable[[str], NDArray[np.int64]]) -> Answer:
     paid = (description["purpose"], Fraction(description["epsilon"]), int(description["points_per_unit"]))
-
-    def load(name: str) -> NDArray[np.int64]:
-        content = io.BytesIO(archive.read(f"answers/{number}-{name}.npy"))
-        return np.asarray(np.load(content, allow_pickle=False), dtype=np.int64)
-
     if description["kind"] == "NoisyCounts":
         return NoisyCounts(load("values"), *paid)
     return NoisyPoints(load("region"), load("site"), *paid)
+
+
+def pack(answer: Answer) -> bytes:
+    """Return an answer as few bytes: its numbers in the smallest type that holds them, compressed."""
+    buffer = io.BytesIO()
+    arrays = {name: values.astype(_smallest(values)) for name, values in _arrays(answer).items()}
+    np.savez_compressed(buffer, described=np.array(json.dumps(_describe(answer))), **arrays)
+    return buffer.getvalue()
+
+
+def unpack(content: bytes) -> Answer:
+    """Return the answer that was packed."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return _restore(json.loads(str(arrays["described"])), lambda name: arrays[name].astype(np.int64))
+
+
+def _smallest(values: NDArray[np.int64]) -> type[np.signedinteger[Any]]:
+    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
+    sizes = (np.int8, np.int16, np.int32)
+    return next((kind for kind in sizes if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max), np.int64)
 
 
 def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:

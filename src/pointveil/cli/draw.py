@@ -27,7 +27,7 @@ def draw(
     from pointveil.releases import draw as draw_points
     from pointveil.surveys import Survey
 
-    check_output(output, survey)
+    check_output(output, source=survey)
     with stage("Drawing points", quiet=quiet):
         synthetic = draw_points(Survey.read(survey), count=count, seed=seed)
         statement = synthetic.write(output, **given(key=key))

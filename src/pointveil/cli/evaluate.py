@@ -50,8 +50,8 @@ def evaluate(
 
     for output in (report, release_report):
         if output is not None:
-            check_output(output, real)
-            check_output(output, synthetic)
+            check_output(output, source=real, world=world)
+            check_output(output, source=synthetic)
     with stage("Reading the points", quiet=quiet or json):
         pair = read_both(real, synthetic, open_world(world), columns=parse_columns(columns), crs=crs)
     if release_report is not None:
