@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 import shapely
 
-from pointveil.cells import Grid
+from pointveil.cells import Floats, Grid
 from pointveil.world import World
-from pointveil.world.projection import Floats
 
 BOX = (10.0, 50.0, 10.2, 50.1)
 SAMPLE = 500_000  # points for shapely, which prepares the land by itself

@@ -20,9 +20,9 @@ import numpy as np
 import pyarrow.parquet as pq
 import shapely
 
+from pointveil.cells import Floats
 from pointveil.network import Network
 from pointveil.world import World
-from pointveil.world.projection import Floats
 
 CITIES = {
     "beijing": (116.330, 39.862, 116.450, 39.954),
@@ -102,13 +102,14 @@ def compare(network: Network, xy: Floats, build: float) -> None:
 def main(points: int, copies: int, name: str) -> None:
     world = city(name) if copies == 1 else tile(city(name), copies)
     network = Network.of(world)
-    print(f"{len(network):,} edges, {len(network.segments):,} segments; {memory():.2f} GB used")
-    build = seconds(lambda: network.candidates)
+    before = memory()
+    build = seconds(lambda: network.streets)
+    print(f"{len(network):,} edges, {len(network.streets.segments):,} segments; {before:.2f} GB used before the search")
     compare(network, even(world, points), build)
     if FOLDER and copies == 1:
         print("the city's own points:")
         compare(network, own(world, name, points), build)
-    grid = network.candidates
+    grid = network.streets.search
     size = (grid.candidates.nbytes + grid.first.nbytes + grid.children.nbytes) / 1e6
     print(f"{size:.0f} MB; {memory():.2f} GB in all")
 

@@ -15,9 +15,8 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from pointveil.demo import city, write_people
-from pointveil.evaluation.inputs import read_both
-from pointveil.evaluation.release_report import write_release_report
-from pointveil.evaluation.report import write_report
+from pointveil.evaluation import evaluate
+from pointveil.evaluation.report.release import write_release_report
 from pointveil.releases import synthesize
 from pointveil.vault import Vault
 
@@ -48,9 +47,9 @@ def _write_pages(folder: Path) -> dict[str, Path]:
     synthesize(Vault.open(folder / "people.parquet", world, epsilon=1, ledger=None), seed=1).write(
         folder / "synthetic.parquet"
     )
-    pair = read_both(folder / "people.parquet", folder / "synthetic.parquet", world)
-    write_report(folder / "report.html", pair, pair.evaluate())
-    write_release_report(folder / "release.html", pair.synthetic, pair.world, pair.statement)
+    result = evaluate(folder / "people.parquet", folder / "synthetic.parquet", world)
+    result.report(folder / "report.html")
+    write_release_report(folder / "release.html", result.compared.synthetic, world, result.compared.statement)
     return {name: folder / f"{name}.html" for name in ("report", "release")}
 
 

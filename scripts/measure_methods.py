@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from pointveil.demo import city, people
-from pointveil.evaluation.cell_error import shifted_cell_error
+from pointveil.evaluation import MEASURES, Comparison
 from pointveil.methods import METHODS
 from pointveil.releases import synthesize
 from pointveil.vault import Vault
@@ -33,7 +33,8 @@ def measure(name: str) -> float:
     errors = []
     for seed in range(RUNS):
         points = synthesize(Vault.rehearse(table, world, epsilon=EPSILON, seed=seed), name, seed=seed)
-        errors.append(shifted_cell_error(real, world.projection.to_metres(points.coordinates), world, cell=CELL))
+        xy = world.projection.to_metres(points.coordinates)
+        errors.append(MEASURES["nce_shifted_100"](Comparison(real, xy, world), cell=CELL))
     return float(np.mean(errors))
 
 

@@ -21,9 +21,7 @@ from pointveil.demo import city, write_people
 from pointveil.estimate import project_to_total
 from pointveil.estimate.posterior import Estimates
 from pointveil.estimate.totals import match_totals
-from pointveil.evaluation.cell_error import shifted_cell_error
-from pointveil.evaluation.edge_distance import mean_edge_distance_difference
-from pointveil.evaluation.range_queries import range_query_error
+from pointveil.evaluation import MEASURES, Comparison
 from pointveil.methods import METHODS, Method
 from pointveil.partition import veil
 from pointveil.placement import Density
@@ -109,14 +107,8 @@ def measure(name: str, world: World, points: Path, seeds: int) -> tuple[float, f
         vault = Vault.rehearse(points, seen, epsilon=1, seed=seed)
         with replaced(**functions):
             synthetic = synthesize(vault, method, seed=seed)
-        real, xy = vault.exact_points(), world.projection.to_metres(synthetic.coordinates)
-        found.append(
-            (
-                shifted_cell_error(real, xy, world, cell=100.0),
-                mean_edge_distance_difference(real, xy, world),
-                range_query_error(real, xy, world, radius=1000.0),
-            )
-        )
+        compared = Comparison(vault.exact_points(), world.projection.to_metres(synthetic.coordinates), world)
+        found.append([MEASURES[measure](compared) for measure in ("nce_shifted_100", "medd", "range_1000")])
     nce, medd, reach = np.mean(found, axis=0)
     return float(nce), float(medd), float(reach)
 

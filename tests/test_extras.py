@@ -11,9 +11,9 @@ import pytest
 from pointveil.demo import pictures
 from pointveil.errors import MissingExtraError
 from pointveil.lab.audit import report
+from pointveil.releases import draw, survey
 from pointveil.statement.signing import SigningKey
 from pointveil.surveys import Survey
-from pointveil.releases import draw, survey
 from pointveil.vault import Vault
 from pointveil.world import World, osm
 

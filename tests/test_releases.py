@@ -14,11 +14,12 @@ import shapely
 from numpy.typing import NDArray
 
 import pointveil as pv
+from pointveil.cells import Everywhere
 from pointveil.errors import BudgetError, InputError
 from pointveil.releases import draw, survey, synthesize, to_lattice
 from pointveil.surveys import Survey
 from pointveil.testing import ScriptedVault
-from pointveil.vault import Everywhere, Share, Vault
+from pointveil.vault import Share, Vault
 from pointveil.world import World
 
 RIVER = shapely.box(10.009, 49.99, 10.011, 50.02)

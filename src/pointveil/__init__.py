@@ -20,6 +20,8 @@ if TYPE_CHECKING:  # the names to begin with
     from pointveil.errors import PointveilError as PointveilError
     from pointveil.errors import PointveilWarning as PointveilWarning
     from pointveil.errors import VerificationError as VerificationError
+    from pointveil.evaluation import Evaluation as Evaluation
+    from pointveil.evaluation import evaluate as evaluate
     from pointveil.ledger import Ledger as Ledger
     from pointveil.reading import read as read
     from pointveil.releases import draw as draw

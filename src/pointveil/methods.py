@@ -157,8 +157,8 @@ def edition_of(parameters: Mapping[str, Any]) -> str:
     A class states its own as `edition`, a whole number, raised when the same question would be asked in another way
     or the same answers would give other points. One that states none is of the first.
     """
-    named = [(PARTITIONERS, parameters["partitioner"]["type"]), (PLACEMENTS, parameters["placement"]["type"])]
-    return ", ".join(f"{name} {getattr(table.get(name), 'edition', 1)}" for table, name in named)
+    kinds = (_kind(PARTITIONERS, parameters["partitioner"]), _kind(PLACEMENTS, parameters["placement"]))
+    return ", ".join(f"{kind.__name__} {getattr(kind, 'edition', 1)}" for kind in kinds)
 
 
 def find_method(method: str | Method) -> Method:
@@ -171,7 +171,19 @@ def find_method(method: str | Method) -> Method:
 
 
 def register_method(method: Method) -> Method:
-    """Add a method to `METHODS`, so that the command line, experiments and the audit know it by its name."""
+    """Add a method to `METHODS`, so that the command line, experiments and the audit know it by its name.
+
+    Parameters
+    ----------
+    method
+        With a name of its own: small letters, digits and hyphens.
+
+    Examples
+    --------
+    >>> mine = pv.Method(pv.Clusters(200), pv.Uniform(), {"shape": "1/2", "count": "1/2"}, "my-clusters")
+    >>> pv.register_method(mine).name
+    'my-clusters'
+    """
     if method.name == CUSTOM or not re.fullmatch(r"[a-z][a-z0-9-]*", method.name):
         raise InputError(f"Give the method a name of small letters, digits and hyphens, not '{method.name}'.")
     METHODS.add(method.name, method)
@@ -193,11 +205,16 @@ def _describe(part: Any) -> dict[str, Any]:
 
 
 def _restore(table: Parts, description: Mapping[str, Any]) -> Any:
-    values = dict(description)
-    name, package = values.pop("type", None), values.pop("plugin", "pointveil")
-    kind = table.get(name)
+    values = {name: value for name, value in description.items() if name not in {"type", "plugin"}}
+    return _kind(table, description)(**values)
+
+
+def _kind(table: Parts, description: Mapping[str, Any]) -> type:
+    """Return the class that was described; refuse one of a plug-in that is not here."""
+    name, package = description.get("type"), description.get("plugin", "pointveil")
+    kind = None if name is None else table.get(name)
     if kind is not None and package_of(kind) == package:
-        return kind(**values)
+        return kind
     if package == "pointveil":
         raise InputError(f"This version has no {table.what} '{name}'; it has {', '.join(table)}.")
     raise InputError(

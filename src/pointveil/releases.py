@@ -130,7 +130,14 @@ def release_survey(
 ) -> Survey:
     """Make a survey of private points, charged to the ledger: points can be drawn from it later, at no cost.
 
-    The options are those of `release`, but for the last four, which are about drawing; `output` is the survey's file.
+    Parameters
+    ----------
+    source, world, epsilon
+        As for `release`: the private points, the public world, and the privacy budget.
+    output
+        The survey's file.
+    options
+        Those of `release`, but for `count`, `seed` and `key`, which are about drawing.
 
     Examples
     --------

@@ -23,7 +23,7 @@ from pointveil.errors import InputError
 from pointveil.files.whole import refuse_existing, write_whole
 from pointveil.formats import Layout
 from pointveil.ledger import Ledger
-from pointveil.methods import Method
+from pointveil.methods import Method, edition_of
 from pointveil.partition import Divided
 from pointveil.statement import Statement, parse_statement
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites, Vault
@@ -174,9 +174,8 @@ def _begin(description: dict[str, Any], statement: str) -> tuple[Method, Stateme
     if description["version"] != VERSION:
         raise ValueError(f"it is of version {description['version']}, not {VERSION}")
     stated = parse_statement(statement)
-    method = Method.restore(**description["method"])  # first, so that a missing plug-in is named
-    refuse_other_edition(stated, edition(method.edition))
-    return method, stated
+    refuse_other_edition(stated, edition(edition_of(description["method"]["parameters"])))
+    return Method.restore(**description["method"]), stated
 
 
 def edition(method: str) -> dict[str, str]:

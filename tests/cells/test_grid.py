@@ -52,7 +52,7 @@ def test_cells_are_numbered_row_by_row_from_the_south_west() -> None:
     assert len(grid) == 6
     assert grid.cell_size == (1.0, 1.0)
     assert grid.locate(np.array([[0.5, 0.5], [2.5, 0.5], [0.5, 1.5], [1.0, 1.0]])).tolist() == [0, 2, 3, 4]
-    assert shapely.equals(grid.boxes()[4], shapely.box(1, 1, 2, 2))
+    assert shapely.equals(grid.polygons(np.array([4]))[0], shapely.box(1, 1, 2, 2))
     assert grid.lower_corners()[4].tolist() == [1, 1]
 
 

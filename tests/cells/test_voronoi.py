@@ -6,7 +6,7 @@ import shapely
 from numpy.typing import NDArray
 
 from pointveil.cells import Voronoi, nearest_of
-from pointveil.cells.voronoi import _sure_outlines
+from pointveil.cells.outlines import sure_outlines
 from pointveil.errors import InputError
 from pointveil.ground import Triangulation
 from pointveil.ground.packing import honeycomb
@@ -45,7 +45,7 @@ def test_the_slow_way_gives_the_same_outlines() -> None:
     centres = LAYOUTS["scattered"]
 
     quick = Voronoi(BOUNDS, centres).polygons(np.arange(len(centres)))
-    sure = _sure_outlines(centres, BOUNDS)
+    sure = sure_outlines(centres, BOUNDS)
 
     assert shapely.area(shapely.symmetric_difference(quick, sure)).max() < 1e-2
 
@@ -60,6 +60,20 @@ def test_a_tie_goes_to_the_lowest_number() -> None:
 
     for order in ([0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [2, 4, 0, 3, 1]):
         assert nearest_of(centres[order], between).tolist() == brute_force(centres[order], between).tolist()
+
+
+def test_a_place_as_near_to_very_many_centres_belongs_to_the_first_of_them() -> None:
+    # Whole numbers whose squares add up to 1105²: all distances are exactly the same.
+    x, y = np.meshgrid(np.arange(-1105.0, 1106), np.arange(-1105.0, 1106))
+    circle = np.column_stack([x[x**2 + y**2 == 1105**2], y[x**2 + y**2 == 1105**2]])
+    company = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 0.0], [-500.0, 2.0]])
+
+    for order in (slice(None), slice(None, None, -1)):
+        centres = np.concatenate([[[2000.0, 0.0]], circle[order]])
+        found = nearest_of(centres, company)
+        assert len(circle) > 100
+        assert found[[0, 2]].tolist() == [1, 1]
+        assert found.tolist() == brute_force(centres, company).tolist()
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -290,27 +290,26 @@ def test_keys_methods_and_the_own_ledger_agree(run: Run, people_file: Path, worl
 
 
 def everything() -> tuple[Any, Any]:
-    from pointveil.vault import Everywhere, Share
+    from pointveil.cells import Everywhere
+    from pointveil.vault import Share
 
     return Everywhere(), Share("total", pv.METHODS["veil"].shares()["total"])
 
 
 def test_evaluate_agrees(run: Run, people_file: Path, world_file: Path, tmp_path: Path) -> None:
-    from pointveil.evaluation.inputs import read_both
-
     synthetic = tmp_path / "synthetic.parquet"
     call(pv.release, people_file, world_file, epsilon=1, output=synthetic, method="ugrid-uni", ledger=None)
 
     command = run("evaluate", people_file, synthetic, "--world", world_file, "--json")
-    pair = read_both(people_file, synthetic, pv.World.read(world_file))
+    python = pv.evaluate(people_file, synthetic, pv.World.read(world_file))
 
     assert command.code == 0, command.error
-    assert json.loads(command.result) == json.loads(pair.evaluate().to_json())
+    assert json.loads(command.result) == json.loads(python.to_json())
     far = tmp_path / "far.csv"
     far.write_text("lon,lat\n0,0\n")
     refused = run("evaluate", far, synthetic, "--world", world_file)
-    python = call(read_both, far, synthetic, pv.World.read(world_file))
-    assert (refused.code, refused.error) == (python.code, python.error) != (0, "")
+    raised = call(pv.evaluate, far, synthetic, pv.World.read(world_file))
+    assert (refused.code, refused.error) == (raised.code, raised.error) != (0, "")
 
 
 BAD: list[tuple[int, tuple[object, ...], dict[str, Any]]] = [

@@ -66,3 +66,18 @@ def test_every_module_begins_with_a_sentence() -> None:
 def test_examples_are_there_to_run() -> None:
     for path in (ROOT / "examples").glob("*.py"):
         assert importlib.util.spec_from_file_location(path.stem, path) is not None
+
+
+def test_the_list_of_files_that_see_records_is_true() -> None:
+    made = runpy.run_path(str(ROOT / "scripts" / "make_review_table.py"))
+
+    page = (ROOT / "docs" / "review-the-vault.md").read_text()
+
+    assert page == made["page"](), f"run: python scripts/make_review_table.py\n{made['table']()}"
+    assert sum(len(path.read_text().splitlines()) for path in (ROOT / "src/pointveil/vault").glob("*.py")) <= 1300
+
+
+def test_every_folder_says_in_one_sentence_who_is_handed_what() -> None:
+    for path in (ROOT / "src" / "pointveil").glob("*/__init__.py"):
+        first = path.read_text().splitlines()[0]
+        assert re.search(r"record|real points|invented|owner", first) or path.parent.name == "cli", path

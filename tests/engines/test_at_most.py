@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pointveil.cells import Everywhere
 from pointveil.engines import AtMost
-from pointveil.vault import Everywhere, Vault
+from pointveil.vault import Vault
 from pointveil.world import World
 
 

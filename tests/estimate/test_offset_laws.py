@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import shapely
 
-from pointveil.cells.street_cells import road_cells
-from pointveil.cells.street_offsets import EdgeOffsets
+from pointveil.cells import EdgeOffsets
 from pointveil.estimate.offset_laws import FarLaw, OffsetLaws, edge_laws, kind_shares
+from pointveil.network import road_cells
 from pointveil.vault import NoisyCounts
 from pointveil.world import World
 

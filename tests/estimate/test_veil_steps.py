@@ -5,13 +5,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from pointveil.cells import Leaves
 from pointveil.estimate import context
 from pointveil.estimate.context import neighbour_ratios, own_weight, regress
 from pointveil.estimate.denoising import denoise
 from pointveil.estimate.posterior import Estimates, posterior
 from pointveil.estimate.road_law import Pieces, fit_factors, grouped, learn_road_law, shrink
 from pointveil.estimate.totals import at_most_the_total, fuse_blocks, match_totals
-from pointveil.ground import Leaves, leaves_from_levels, raster_of
+from pointveil.ground import leaves_from_levels, raster_of
 from pointveil.partition import veil
 from pointveil.partition.veil import cell_weights, scaled_to, shared_rounding, significant, smooth_rate
 from pointveil.vault import NoisyCounts

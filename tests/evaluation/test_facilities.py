@@ -8,14 +8,10 @@ from numpy.typing import NDArray
 from tests.evaluation.towns import crossroads, people, town
 
 from pointveil.errors import InputError
-from pointveil.evaluation import UnmeasuredError
-from pointveil.evaluation.facilities import (
-    least_distance,
-    least_distance_agreement,
-    most_influential,
-    most_influential_agreement,
-    total_distance,
-)
+from pointveil.evaluation import Comparison, UnmeasuredError, facilities
+from pointveil.evaluation.facilities import Customers, least_distance, most_influential
+from pointveil.evaluation.measures.least_distance import least_distance_agreement
+from pointveil.evaluation.measures.most_influential import most_influential_agreement
 
 Points = NDArray[np.float64]
 
@@ -34,116 +30,138 @@ def all_choices(count: int, choose: int) -> list[list[int]]:
     return [list(numbers) for numbers in combinations(range(count), choose)]
 
 
+def customers_at(xy: Points, candidates: Points, existing: Points | None = None) -> Customers:
+    return Customers.of(xy, np.ones(len(xy)), candidates, existing)
+
+
+def total_distance(xy: Points, facilities: Points) -> float:
+    """The total way to the nearest facility, one customer after the other."""
+    return float(sum(np.hypot(*(facilities - customer).T).min() for customer in xy))
+
+
 @pytest.mark.parametrize("rivals", [0, 3])
 @pytest.mark.parametrize("choose", [1, 3])
 def test_the_exact_choice_attracts_as_many_as_the_best_of_all_choices(choose: int, rivals: int) -> None:
-    customers, candidates = people(80), people(8, seed=2)
+    xy, candidates = people(80), people(8, seed=2)
     existing = people(rivals, seed=3) if rivals else None
 
-    chosen = most_influential(customers, candidates, choose=choose, reach=200.0, existing=existing)
+    chosen = most_influential(customers_at(xy, candidates, existing), choose=choose, reach=200.0)
 
-    best = max(attracted(customers, candidates[c], 200.0, existing) for c in all_choices(8, choose))
+    best = max(attracted(xy, candidates[c], 200.0, existing) for c in all_choices(8, choose))
     assert len(chosen) == choose
-    assert attracted(customers, candidates[chosen], 200.0, existing) == best
+    assert attracted(xy, candidates[chosen], 200.0, existing) == best
 
 
 @settings(deadline=None, max_examples=40)
 @given(st.integers(0, 10_000), st.integers(1, 5), st.integers(0, 2))
-def test_the_exact_choice_is_as_near_as_the_best_of_all_choices(seed: int, choose: int, rivals: int) -> None:
-    customers, candidates = np.round(people(60, seed=seed), -1), people(7, seed=seed + 1)
+def test_after_swaps_no_other_facility_would_shorten_the_ways(seed: int, choose: int, rivals: int) -> None:
+    xy, candidates = np.round(people(60, seed=seed), -1), people(12, seed=seed + 1)
     existing = people(rivals, seed=seed + 2)
 
-    chosen = least_distance(customers, candidates, choose=choose, existing=existing if rivals else None)
+    chosen = least_distance(customers_at(xy, candidates, existing if rivals else None), choose=choose).tolist()
 
-    open_places = np.concatenate([existing, candidates[chosen]])
-    best = min(total_distance(customers, np.concatenate([existing, candidates[c]])) for c in all_choices(7, choose))
-    assert total_distance(customers, open_places) == pytest.approx(best, rel=1e-9)
+    assert len(set(chosen)) == choose
+    found = total_distance(xy, np.concatenate([existing, candidates[chosen]]))
+    for out in chosen:
+        for other in set(range(12)) - set(chosen):
+            swapped = [other if one == out else one for one in chosen]
+            assert found <= total_distance(xy, np.concatenate([existing, candidates[swapped]])) + 1e-6
 
 
 @pytest.mark.parametrize("rivals", [0, 2])
-def test_exact_looks_as_far_down_long_lists_as_it_must(rivals: int) -> None:
-    # Two of 60: the lists that greedy's answer suggests are too short for the best answer.
-    customers, candidates, existing = people(150), people(60, seed=1), people(rivals, seed=2)
+@pytest.mark.parametrize("seed", range(5))
+def test_swaps_from_several_starts_find_the_best_of_all_choices(seed: int, rivals: int) -> None:
+    xy, candidates, existing = people(150, seed=seed), people(20, seed=seed + 10), people(rivals, seed=2)
 
-    chosen = least_distance(customers, candidates, choose=2, existing=existing if rivals else None)
+    chosen = least_distance(customers_at(xy, candidates, existing if rivals else None), choose=3)
 
-    best = min(total_distance(customers, np.concatenate([existing, candidates[c]])) for c in all_choices(60, 2))
-    found = total_distance(customers, np.concatenate([existing, candidates[chosen]]))
-    assert found == pytest.approx(best, rel=1e-9)
+    best = min(total_distance(xy, np.concatenate([existing, candidates[c]])) for c in all_choices(20, 3))
+    assert total_distance(xy, np.concatenate([existing, candidates[chosen]])) == pytest.approx(best, rel=1e-9)
 
 
-@pytest.mark.parametrize(("seed", "choose"), [(2, 2), (12, 3), (73, 3)])
-def test_exact_opens_whole_facilities_where_parts_of_them_would_do_better(seed: int, choose: int) -> None:
-    rng = np.random.default_rng(seed)
-    customers = rng.integers(0, 10, (40, 2)).astype(np.float64)
-    candidates = rng.integers(0, 10, (12, 2)).astype(np.float64) + 0.5
+@pytest.mark.parametrize("seed", [1, 6, 9])
+def test_random_starts_lead_on_where_swaps_of_the_greedy_choice_get_stuck(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    customers = customers_at(people(150, seed=seed), people(20, seed=seed + 10))
 
-    chosen = least_distance(customers, candidates, choose=choose)
+    several = customers.total(least_distance(customers, choose=4))
+    monkeypatch.setattr(facilities, "STARTS", 0)
+    stuck = customers.total(least_distance(customers, choose=4))
 
-    best = min(total_distance(customers, candidates[c]) for c in all_choices(12, choose))
-    assert len(chosen) == choose
-    assert total_distance(customers, candidates[chosen]) == pytest.approx(best, rel=1e-9)
+    assert several == pytest.approx(min(customers.total(np.array(c)) for c in all_choices(20, 4)), rel=1e-9)
+    assert stuck > several + 1
 
 
 def test_greedy_takes_the_best_next_and_may_miss_the_best_together() -> None:
-    customers = np.array([[-10.0, 0.0]] * 3 + [[-4.0, 0.0]] * 2 + [[4.0, 0.0]] * 2 + [[10.0, 0.0]] * 3)
-    candidates = np.array([[-7.0, 0.0], [0.0, 0.0], [7.0, 0.0]])
+    xy = np.array([[-10.0, 0.0]] * 3 + [[-4.0, 0.0]] * 2 + [[4.0, 0.0]] * 2 + [[10.0, 0.0]] * 3)
+    customers = customers_at(xy, np.array([[-7.0, 0.0], [0.0, 0.0], [7.0, 0.0]]))
 
-    greedy, exact = (
-        most_influential(customers, candidates[[0, 1, 2]], choose=2, reach=7.0, solver=solver)
-        for solver in ("greedy", "exact")
-    )
-    first = least_distance(customers, candidates, choose=1, solver="greedy")
+    influential = [most_influential(customers, choose=2, reach=7.0, solver=solver) for solver in ("greedy", "exact")]
+    first = least_distance(customers, choose=1, solver="greedy")
+    two = [least_distance(customers, choose=2, solver=solver) for solver in ("greedy", "swaps")]
 
-    assert exact.tolist() == greedy.tolist() == [0, 2]
+    assert [chosen.tolist() for chosen in influential] == [[0, 2], [0, 2]]
     assert first.tolist() == [1]
-    assert least_distance(customers, candidates, choose=2, solver="greedy").tolist() == [0, 1]
-    assert least_distance(customers, candidates, choose=2, solver="exact").tolist() == [0, 2]
+    assert [chosen.tolist() for chosen in two] == [[0, 1], [0, 2]]
 
 
 @pytest.mark.parametrize("choose", [1, 4])
-def test_lazy_greedy_is_the_plain_greedy_of_a_slow_loop(choose: int) -> None:
-    customers, candidates = people(200), people(15, seed=2)
+def test_greedy_is_the_plain_greedy_of_a_slow_loop(choose: int) -> None:
+    xy, candidates = people(200), people(15, seed=2)
     taken: list[int] = []
     for _ in range(choose):
         rest = [number for number in range(15) if number not in taken]
-        taken.append(min(rest, key=lambda number: total_distance(customers, candidates[[*taken, number]])))
+        taken.append(min(rest, key=lambda number: total_distance(xy, candidates[[*taken, number]])))
 
-    assert least_distance(customers, candidates, choose=choose, solver="greedy").tolist() == sorted(taken)
+    assert least_distance(customers_at(xy, candidates), choose=choose, solver="greedy").tolist() == sorted(taken)
 
 
-def test_where_existing_facilities_serve_everybody_any_choice_will_do() -> None:
-    customers = people(20)
+@pytest.mark.parametrize("choose", [2, 5])
+def test_where_existing_facilities_serve_everybody_any_choice_will_do(choose: int) -> None:
+    customers = customers_at(people(20), people(5, seed=1), people(20))
+
+    for solver in ("swaps", "greedy"):
+        assert len(set(least_distance(customers, choose=choose, solver=solver).tolist())) == choose
+    for solver in ("exact", "greedy"):
+        assert len(set(most_influential(customers, choose=choose, solver=solver).tolist())) == choose
+
+
+def test_the_same_customers_get_the_same_facilities() -> None:
+    comparison = Comparison(people(400), people(400), crossroads())
 
     for solver in ("exact", "greedy"):
-        options = {"choose": 2, "existing": customers, "solver": solver}
-        assert len(least_distance(customers, people(5, seed=1), **options)) == 2  # type: ignore[arg-type]
-        assert len(most_influential(customers, people(5, seed=1), **options)) == 2  # type: ignore[arg-type]
+        assert most_influential_agreement(comparison, reach=80.0, solver=solver) == 1.0
+    for solver in ("swaps", "greedy"):
+        assert least_distance_agreement(comparison, solver=solver) == 1.0
 
 
-@pytest.mark.parametrize("solver", ["exact", "greedy"])
-def test_the_same_customers_get_the_same_facilities(solver: str) -> None:
-    world, customers = crossroads(), people(400)
+def test_customers_who_stand_together_count_as_often() -> None:
+    # Two spots: three customers on the left, one on the right.
+    real = np.array([[100.0, 500.0]] * 3 + [[900.0, 500.0]])
+    candidates = np.array([[120.0, 500.0], [880.0, 500.0]])
+    left, right = (Comparison(xy, xy, town()).customers(candidates)[0] for xy in (real, 1000 - real))
 
-    assert most_influential_agreement(customers, customers, world, reach=80.0, solver=solver) == 1.0
-    assert least_distance_agreement(customers, customers, world, solver=solver) == 1.0
+    for choose in (least_distance, most_influential):
+        assert choose(left, choose=1).tolist() == [0]
+        assert choose(right, choose=1).tolist() == [1]
 
 
 def test_customers_on_two_sides_of_town_agree_on_nothing() -> None:
-    world, customers = town(), people(50) / 5
+    customers = people(50) / 5
     candidates = np.concatenate([people(3, seed=1) / 5, people(3, seed=2) / 5 + 800])
 
-    share = least_distance_agreement(customers, customers + 800, world, choose=1, candidates=candidates)
+    share = least_distance_agreement(Comparison(customers, customers + 800, town()), choose=1, candidates=candidates)
 
     assert share == 0.0
 
 
 def test_questions_without_an_answer_say_why() -> None:
     with pytest.raises(InputError, match="choose is 4, with 3 candidates"):
-        least_distance(people(5), people(3), choose=4)
+        least_distance(customers_at(people(5), people(3)), choose=4)
     with pytest.raises(InputError, match="'quick'"):
-        most_influential(people(5), people(3), choose=1, solver="quick")
+        most_influential(customers_at(people(5), people(3)), choose=1, solver="quick")
     with pytest.raises(UnmeasuredError, match="more than 20 candidates; there are 3"):
-        least_distance_agreement(people(5), people(5), town(), candidates=people(3))
+        least_distance_agreement(Comparison(people(5), people(5), town()), candidates=people(3))
     with pytest.raises(UnmeasuredError, match="at least one synthetic point"):
-        most_influential_agreement(people(5), np.zeros((0, 2)), crossroads())
+        most_influential_agreement(Comparison(people(5), np.zeros((0, 2)), crossroads()))

@@ -1,6 +1,7 @@
 """pointveil evaluate: a table for people, JSON for machines, pages on demand, and clear words for bad input."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from pointveil.cli import main
-from pointveil.evaluation import BANNER, MEASURES
+from pointveil.evaluation import BANNER, MEASURES, evaluate
 from pointveil.releases import synthesize
 from pointveil.vault import Vault
 from pointveil.world import World
@@ -197,3 +198,35 @@ def test_no_page_for_a_release_without_a_statement(
     assert code == 2
     assert "no valid statement" in err
     assert not (tmp_path / "page.html").exists()
+
+
+def test_a_terminal_shows_which_measure_is_being_worked_out(
+    run: Run, people_file: Path, release: Path, world_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+
+    _, _, shown = run(people_file, release, "--world", world_file)
+    _, _, quiet = run(people_file, release, "--world", world_file, "--quiet")
+
+    assert "Measuring: " in shown
+    assert f"/{len(MEASURES)}" in shown
+    assert not quiet
+
+
+def test_the_command_and_the_function_agree(run: Run, people_file: Path, release: Path, world_file: Path) -> None:
+    _, out, _ = run(people_file, release, "--world", world_file, "--json", "--seed", 5)
+
+    assert json.loads(out) == evaluate(people_file, release, World.read(world_file), seed=5).to_dict()
+
+
+def test_the_page_for_a_release_is_made_without_opening_the_private_file(
+    run: Run, release: Path, world_file: Path, tmp_path: Path
+) -> None:
+    real = tmp_path / "real.parquet"
+    real.write_bytes(b"not to be read")
+
+    code, _, _ = run(real, release, "--world", world_file, "--release-report", tmp_path / "page.html")
+
+    assert code != 0
+    assert (tmp_path / "page.html").exists()

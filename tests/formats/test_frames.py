@@ -329,7 +329,6 @@ NAN = float("nan")
         (MASKED, [POINTS[0], (NAN, POINTS[1, 1])]),
         ([(1, 2), 5, None, (1, 2, 3), "ab", {}, (True, 2), ("3", "4"), (np.inf, 1), iter(())], None),
     ],
-    ids=str,
 )
 @pytest.mark.filterwarnings("error")
 def test_arrays_and_lists_of_pairs_are_points(source: Any, expected: Any) -> None:

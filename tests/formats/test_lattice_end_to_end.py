@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from pointveil.releases import synthesize
 from pyproj import CRS
 
 from pointveil.files.crs import crs_name, same_crs, transform
 from pointveil.files.lattice import snap, steps_per_unit
 from pointveil.formats import FORMATS, Layout, open_points, output_layout, write_points
+from pointveil.releases import synthesize
 from pointveil.vault import Vault
 from pointveil.verification import verify
 from pointveil.world import World

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pointveil.cells import Grid, NestedGrid, Voronoi
-from pointveil.ground import Regions, clip_to_land, cut_into_fans, pack
+from pointveil.cells import Grid, NestedGrid, Regions, Voronoi
+from pointveil.ground import clip_to_land, cut_into_fans, pack
 from pointveil.world import World
 
 

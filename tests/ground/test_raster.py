@@ -7,10 +7,9 @@ import pytest
 import shapely
 
 from pointveil.cells import Precision
-from pointveil.ground import leaves_from_levels, peopled_area, raster_of, split_levels
+from pointveil.ground import leaves_from_levels, peopled_area, pick_in_entries, raster_of, split_levels
 from pointveil.ground.hilbert import hilbert_index
-from pointveil.ground.raster import DISTANCES
-from pointveil.ground.rasterizing import distance_bins, land_cells
+from pointveil.ground.rasterizing import DISTANCES, distance_bins, land_cells
 from pointveil.network import Network
 from pointveil.world import World
 
@@ -61,7 +60,7 @@ def test_places_are_picked_in_their_cell_and_bin(world: World) -> None:
     raster = raster_of(world, 16.0, 8)
     entry = np.random.default_rng(1).integers(len(raster.entry_cell), size=3000)
 
-    xy = raster.pick(entry, np.random.default_rng(2))
+    xy = pick_in_entries(raster, entry, np.random.default_rng(2))
 
     column, row = raster.cell_of(xy)
     assert (raster.index[column, row] == raster.entry_cell[entry]).all()
@@ -70,7 +69,7 @@ def test_places_are_picked_in_their_cell_and_bin(world: World) -> None:
 
 def test_rounded_coordinates_are_recognised_and_kept() -> None:
     world = World.make((10.0, 50.0, 10.02, 50.012))
-    precision = Precision(world.projection)
+    precision = Precision(world.projection.plane)
     rng = np.random.default_rng(1)
     for decimals, cell in ((2, 0), (3, 1), (4, 2), (6, 3)):
         coordinates = np.round(rng.uniform((10.0, 50.0), (10.02, 50.012), (200, 2)), decimals)
@@ -81,7 +80,7 @@ def test_rounded_coordinates_are_recognised_and_kept() -> None:
         assert np.median(located) == cell
 
     raster = raster_of(world, 16.0, 8, rounded_to=1000)
-    picked = world.projection.from_metres(raster.pick(np.arange(len(raster.entry_cell)), rng))
+    picked = world.projection.from_metres(pick_in_entries(raster, np.arange(len(raster.entry_cell)), rng))
 
     assert np.allclose(np.round(picked, 4), picked, atol=1e-10)
 
@@ -128,7 +127,7 @@ def test_a_world_of_slivers_still_has_places() -> None:
 
     raster = raster_of(world, 64.0, 8)
 
-    assert world.on_land(raster.pick(np.zeros(50, dtype=np.int64), np.random.default_rng(1))).mean() > 0.2
+    assert world.on_land(pick_in_entries(raster, np.zeros(50, dtype=np.int64), np.random.default_rng(1))).mean() > 0.2
 
 
 def test_a_raster_is_kept_on_disk_and_read_back_the_same(tmp_path: Path) -> None:

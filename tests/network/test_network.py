@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from pointveil.cells.segments import Segments
 from pointveil.errors import InputError
 from pointveil.network import Network, candidate_cells
 from pointveil.network import network as network_module
-from pointveil.network.candidates import CandidateGrid
-from pointveil.network.segments import Segments
+from pointveil.network.candidates import search_over
+from pointveil.network.lines import places_along, segments_of
 from pointveil.world import Layer, World
 
 METRES = "EPSG:32633"
@@ -45,10 +46,10 @@ def random_lines(rng: np.random.Generator, count: int, vertices: int = 6) -> NDA
 
 def test_nearest_edges_are_those_that_a_search_of_all_finds() -> None:
     rng = np.random.default_rng(1)
-    segments = Segments.of(random_lines(rng, 300))
+    segments = segments_of(random_lines(rng, 300))
     xy = rng.random((4000, 2)) * (1000, 800)
 
-    found, distance = CandidateGrid.over(segments, BOX).nearest(xy)
+    found, distance = search_over(segments, BOX).nearest(xy)
     edge, shortest = brute_force(segments, xy)
 
     assert (segments.edge[found] == edge).all()
@@ -60,7 +61,7 @@ def test_distances_are_those_of_shapely() -> None:
     lines = random_lines(rng, 200, vertices=30)
     xy = rng.random((3000, 2)) * (1000, 800)
 
-    found, distance = CandidateGrid.over(Segments.of(lines), BOX).nearest(xy)
+    found, distance = search_over(segments_of(lines), BOX).nearest(xy)
     by_tree = shapely.STRtree(lines).query_nearest(shapely.points(xy), all_matches=False, return_distance=True)[1]
 
     assert np.abs(distance - by_tree).max() < 1e-9
@@ -73,10 +74,10 @@ def test_points_on_a_coarse_lattice_with_many_ties_get_the_lowest_edge(count: in
     rng = np.random.default_rng(seed)
     ends = rng.integers(0, 9, (count, 2, 2)).astype(float) * 100
     ends[(ends[:, 0] == ends[:, 1]).all(axis=1), 1] += 50
-    segments = Segments.of(shapely.linestrings(ends))
+    segments = segments_of(shapely.linestrings(ends))
     xy = rng.integers(0, 16, (500, 2)).astype(np.float64) * 50.0
 
-    found, _ = CandidateGrid.over(segments, (0, 0, 1000, 800)).nearest(xy)
+    found, _ = search_over(segments, (0, 0, 1000, 800)).nearest(xy)
 
     assert (segments.edge[found] == brute_force(segments, xy)[0]).all()
 
@@ -106,11 +107,11 @@ def test_foot_along_offset_and_side_describe_the_point() -> None:
 
 def test_a_place_along_an_edge_is_found_again() -> None:
     rng = np.random.default_rng(3)
-    segments = Segments.of(random_lines(rng, 50))
+    segments = segments_of(random_lines(rng, 50))
     edge = rng.integers(0, 50, 2000)
     along = rng.random(2000) * segments.edge_lengths[edge]
 
-    place, direction = segments.places(edge, along)
+    place, direction = places_along(segments, edge, along)
 
     lines = random_lines(np.random.default_rng(3), 50)
     expected = shapely.get_coordinates(shapely.line_interpolate_point(lines[edge], along))
@@ -299,11 +300,11 @@ NETWORKS: dict[str, Callable[[np.random.Generator], NDArray[np.float64]]] = {
 @pytest.mark.parametrize("shape", NETWORKS)
 def test_odd_networks_are_searched_exactly_in_little_memory(shape: str) -> None:
     rng = np.random.default_rng(4)
-    segments = Segments.of(shapely.linestrings(NETWORKS[shape](rng)))
+    segments = segments_of(shapely.linestrings(NETWORKS[shape](rng)))
     ends = segments.start[rng.integers(0, len(segments), 300)] + rng.normal(0, 30, (300, 2))
     xy = np.clip(np.concatenate([rng.random((300, 2)) * 10_000, ends]), 0, 9999)
 
-    grid = CandidateGrid.over(segments, (0.0, 0.0, 10_000.0, 10_000.0))
+    grid = search_over(segments, (0.0, 0.0, 10_000.0, 10_000.0))
     found, _ = grid.nearest(xy)
 
     assert (segments.edge[found] == brute_force(segments, xy)[0]).all()
@@ -313,10 +314,10 @@ def test_odd_networks_are_searched_exactly_in_little_memory(shape: str) -> None:
 def test_points_far_from_all_roads_are_answered_exactly_by_cells_or_by_the_tree() -> None:
     rng = np.random.default_rng(5)
     town = rng.random((3000, 1, 2)) * 800
-    segments = Segments.of(shapely.linestrings(town + rng.normal(0, 20, (3000, 2, 2)) + (100, 5000)))
+    segments = segments_of(shapely.linestrings(town + rng.normal(0, 20, (3000, 2, 2)) + (100, 5000)))
     xy = rng.random((2000, 2)) * 10_000
 
-    grid = CandidateGrid.over(segments, (0.0, 0.0, 10_000.0, 10_000.0))
+    grid = search_over(segments, (0.0, 0.0, 10_000.0, 10_000.0))
     found, distance = grid.nearest(xy)
 
     node = grid._nodes(xy)
@@ -329,10 +330,10 @@ def test_points_far_from_all_roads_are_answered_exactly_by_cells_or_by_the_tree(
 def test_far_cells_inside_the_grid_are_answered_exactly_whether_or_not_they_have_candidates() -> None:
     rng = np.random.default_rng(6)
     town, hamlet = rng.random((6000, 1, 2)) * 700, rng.random((20, 1, 2)) * 700 + 9000
-    segments = Segments.of(shapely.linestrings(np.concatenate([town, hamlet]) + rng.normal(0, 20, (6020, 2, 2))))
+    segments = segments_of(shapely.linestrings(np.concatenate([town, hamlet]) + rng.normal(0, 20, (6020, 2, 2))))
     xy = rng.random((2000, 2)) * 9000
 
-    grid = CandidateGrid.over(segments, (0.0, 0.0, 10_000.0, 10_000.0))
+    grid = search_over(segments, (0.0, 0.0, 10_000.0, 10_000.0))
     found, _ = grid.nearest(xy)
 
     node = grid._nodes(xy)
@@ -345,11 +346,11 @@ def test_far_cells_inside_the_grid_are_answered_exactly_whether_or_not_they_have
 
 
 def test_however_the_work_is_cut_up_the_cells_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    segments = Segments.of(random_lines(np.random.default_rng(7), 400))
+    segments = segments_of(random_lines(np.random.default_rng(7), 400))
 
-    whole = CandidateGrid.over(segments, BOX)
+    whole = search_over(segments, BOX)
     monkeypatch.setattr(candidate_cells, "PAIRS", 50)
-    cut_up = CandidateGrid.over(segments, BOX)
+    cut_up = search_over(segments, BOX)
 
     for name in ("children", "strides", "first", "candidates"):
         assert (getattr(whole, name) == getattr(cut_up, name)).all()
@@ -357,8 +358,8 @@ def test_however_the_work_is_cut_up_the_cells_are_the_same(monkeypatch: pytest.M
 
 def test_most_cells_have_few_candidates() -> None:
     rng = np.random.default_rng(8)
-    segments = Segments.of(random_lines(rng, 2000, vertices=2))
-    grid = CandidateGrid.over(segments, BOX)
+    segments = segments_of(random_lines(rng, 2000, vertices=2))
+    grid = search_over(segments, BOX)
 
     node = grid._nodes(rng.random((20_000, 2)) * (1000, 800))
 

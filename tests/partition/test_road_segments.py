@@ -8,11 +8,9 @@ import pytest
 import shapely
 from numpy.typing import NDArray
 
-from pointveil.cells.nested_grid import NestedGrid
-from pointveil.cells.street_cells import RoadBins, road_cells
-from pointveil.cells.street_offsets import EdgeOffsets, KindOffsets
+from pointveil.cells import EdgeOffsets, KindOffsets, NestedGrid, RoadBins
 from pointveil.errors import InputError
-from pointveil.network import Network
+from pointveil.network import Network, road_cells
 from pointveil.partition import RoadSegments
 from pointveil.partition.road_segments import believe, threshold
 from pointveil.releases import survey
@@ -52,11 +50,11 @@ def test_every_point_is_in_exactly_one_cell(town: World) -> None:
 
 def test_a_point_out_of_reach_where_no_far_cell_is_open_belongs_to_its_edge(town: World) -> None:
     cells = road_cells(town, 25.0, 200.0)
-    closed = type(cells)(cells.world, cells.network, 25.0, cells.far, np.zeros(len(cells.far), dtype=bool), cells.dry)
+    closed = type(cells)(cells.streets, cells.kind, 25.0, cells.far, np.zeros(len(cells.far), dtype=bool), cells.dry)
 
     park = np.array([[100.0, 900.0]])
-    assert cells.locate(park)[0] >= len(cells.network)
-    assert closed.locate(park)[0] == cells.network.nearest(park).edge[0]
+    assert cells.locate(park)[0] >= len(cells.streets)
+    assert closed.locate(park)[0] == cells.streets.nearest(park).edge[0]
 
 
 def test_far_cells_in_water_or_within_reach_are_closed(town: World) -> None:
@@ -83,7 +81,7 @@ def test_bridges_over_water_alone_can_have_nobody() -> None:
 
     cells = road_cells(world, 25.0, 200.0)
 
-    assert cells.dry[cells.network.lengths == 80].tolist() == [False]
+    assert cells.dry[cells.streets.lengths == 80].tolist() == [False]
     assert cells.dry.sum() == 2
 
 
@@ -103,7 +101,7 @@ def test_parts_of_edges_and_of_far_cells_hold_each_point_once(town: World) -> No
 
 
 def test_offsets_are_counted_by_class_and_far_points_by_themselves(town: World) -> None:
-    bins = KindOffsets.of_classes(road_cells(town, 25.0, 200.0))
+    bins = KindOffsets(road_cells(town, 25.0, 200.0))
     xy = np.array([[50.0, 100.0], [50.0, 100.05], [50.0, 104.5], [50.0, 124.9], [50.0, 128.0], [50.0, 900.0]])
 
     found = bins.locate(xy)
@@ -125,11 +123,11 @@ def test_rare_classes_of_road_are_one_kind() -> None:
     roads = Layer(np.array(lines), pa.table({"highway": list(lengths)}), METRES)
     world = World.make((0, 0, 1000, 1000), crs=METRES, roads=roads)
 
-    offsets = KindOffsets.of_classes(road_cells(world, 25.0, 200.0))
+    offsets = KindOffsets(road_cells(world, 25.0, 200.0))
 
     names = np.array(Network.of(world).edges.classes)[Network.of(world).edges.road_class]
     assert offsets.kinds == 3
-    assert dict(zip(names, offsets.kind.tolist(), strict=True)) == {
+    assert dict(zip(names, offsets.cells.kind.tolist(), strict=True)) == {
         "primary": 0,
         "residential": 1,
         "service": 2,
@@ -164,7 +162,7 @@ def test_every_point_has_one_bin_of_offsets_and_its_borders_hold_it(town: World)
 
     found, (cell, near) = bins.locate(xy), cells.find(xy)
 
-    far = cell >= len(cells.network)
+    far = cell >= len(cells.streets)
     assert far.any()
     assert (found[far] == len(bins) - 1).all()
     lower = np.concatenate([bins.borders(edge)[:-1] for edge in range(3)])

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from pointveil.errors import InputError
-from pointveil.evaluation.cell_error import shifted_cell_error
+from pointveil.evaluation import MEASURES, Comparison
 from pointveil.methods import METHODS, Method
 from pointveil.partition import UniformGrid, Veil
 from pointveil.placement import Density, Uniform
@@ -31,9 +31,8 @@ def crowd(world: World, count: int, seed: int) -> pa.Table:
 def error(method: str, world: World, count: int, epsilon: object, seed: int) -> float:
     vault = Vault.rehearse(crowd(world, count, seed), world, epsilon=epsilon, seed=seed)
     synthetic = synthesize(vault, method, seed=seed)
-    return shifted_cell_error(
-        vault.exact_points(), world.projection.to_metres(synthetic.coordinates), world, cell=100.0
-    )
+    compared = Comparison(vault.exact_points(), world.projection.to_metres(synthetic.coordinates), world)
+    return MEASURES["nce_shifted_100"](compared)
 
 
 def test_it_asks_five_questions_with_roads_and_four_without(world: World, plain_world: World) -> None:

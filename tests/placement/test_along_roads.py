@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from pointveil.cells.street_offsets import offset_borders
 from pointveil.errors import InputError
 from pointveil.estimate.offset_laws import OffsetLaws
-from pointveil.evaluation.cell_error import shifted_cell_error
+from pointveil.evaluation import MEASURES, Comparison
 from pointveil.lab.as_published import rehearse
 from pointveil.methods import METHODS, Method
-from pointveil.network import Network
+from pointveil.network import Network, open_parts, places_along
 from pointveil.partition import RoadCounts, RoadSegments
 from pointveil.placement import AlongRoads, along_roads
 from pointveil.placement.along_roads import far_total
@@ -64,7 +64,7 @@ def beside_streets(world: World, count: int, spread: float) -> NDArray[np.float6
     rng = np.random.default_rng(8)
     network = Network.of(world)
     edge = rng.integers(0, len(network), count)
-    place, direction = network.segments.places(edge, rng.random(count) * network.lengths[edge])
+    place, direction = places_along(network.streets.segments, edge, rng.random(count) * network.lengths[edge])
     normal = np.column_stack([-direction[:, 1], direction[:, 0]])
     xy = place + normal * rng.normal(0, spread, (count, 1))
     return np.asarray(xy[world.on_land(xy)])
@@ -256,14 +256,14 @@ def test_with_offsets_for_each_edge_no_answer_fails(everywhere: int, town: World
 def test_people_far_from_roads_are_as_many_as_both_answers_say(town: World) -> None:
     counted = RoadSegments().divide(ScriptedVault(town, everywhere=10), town, {"count": Share("count", Fraction(1))})
     bins = AlongRoads()._cut(counted, 1.0)
-    open_parts = bins.open_parts[bins.first[-1] :].sum()
+    is_open = open_parts(bins, town)
 
     sure = NoisyCounts(np.full(len(bins), 7), "along", Fraction(100))
     unsure = NoisyCounts(np.full(len(bins), 7), "along", Fraction(1, 100))
 
-    assert far_total(counted, bins, sure) == pytest.approx(7 * open_parts, rel=1e-6)
-    assert far_total(counted, bins, unsure) == pytest.approx(10 * counted.cells.open_far.sum(), rel=1e-3)
-    assert far_total(counted, bins, NoisyCounts(np.full(len(bins), -99), "along", Fraction(9))) == 0
+    assert far_total(counted, bins, is_open, sure) == pytest.approx(7 * is_open[bins.first[-1] :].sum(), rel=1e-6)
+    assert far_total(counted, bins, is_open, unsure) == pytest.approx(10 * counted.cells.open_far.sum(), rel=1e-3)
+    assert far_total(counted, bins, is_open, NoisyCounts(np.full(len(bins), -99), "along", Fraction(9))) == 0
 
 
 @each_variant
@@ -333,7 +333,7 @@ def test_road_is_no_worse_than_road_as_published_on_real_cities(city: str, data_
         real, drawn = vault.exact_points(), world.projection.to_metres(points.coordinates)
         distances = Network.of(world).distances
         errors[name] = (
-            shifted_cell_error(real, drawn, world, shifts=5),
+            MEASURES["nce_shifted_100"](Comparison(real, drawn, world), shifts=5),
             abs(distances(real).mean() - distances(drawn).mean()),
         )
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pointveil.cells import Grid, NestedGrid, Voronoi
+from pointveil.cells import Grid, NestedGrid, Regions, Voronoi
 from pointveil.errors import InputError
-from pointveil.ground import Regions, clip_to_land, pack
+from pointveil.ground import clip_to_land, pack
 from pointveil.partition import Counted
 from pointveil.placement import WeightedUniform
 from pointveil.testing import ScriptedVault

@@ -8,10 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pointveil.cells import Everywhere
 from pointveil.cli import main
 from pointveil.methods import METHODS
 from pointveil.releases import synthesize
-from pointveil.vault import Everywhere, Vault
+from pointveil.vault import Vault
 from pointveil.verification import verify
 from pointveil.world import World
 

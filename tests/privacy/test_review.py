@@ -11,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pointveil.cells import Grid
+from pointveil.cells import Everywhere, Grid
 from pointveil.engines import AtMost, local
 from pointveil.errors import BudgetError, InputError
 from pointveil.ledger import Ledger
-from pointveil.vault import Everywhere, Share, Vault
+from pointveil.vault import Share, Vault
 from pointveil.vault.account import Account
 from pointveil.vault.kernel import below
 from pointveil.vault.noise import SeededWords, secure_words

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
-from pointveil.cells import Grid
+from pointveil.cells import Everywhere, Grid
 from pointveil.errors import BudgetError, InputError
 from pointveil.ledger import Ledger
-from pointveil.vault import Everywhere, Share, Vault
+from pointveil.vault import Share, Vault
 from pointveil.world import World
 
 Coordinates = NDArray[np.float64]

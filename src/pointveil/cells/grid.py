@@ -1,4 +1,4 @@
-"""A grid of equal cells that can say which cell holds a point."""
+"""A grid of equal cells that can say which cell holds a record."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,11 +8,9 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from pointveil.cells.arrays import NOWHERE, Bounds, Floats, Ints, blocks, within
 from pointveil.errors import InputError
-from pointveil.world.projection import Bounds, Floats
 
-NOWHERE = -1
-BLOCK = 1 << 15  # points at a time: the work stays in the processor's cache
 MOST_CELLS = 1 << 40
 
 
@@ -20,7 +18,7 @@ MOST_CELLS = 1 << 40
 class Grid:
     """Equal cells over a box, numbered row by row from the south-west.
 
-    A cell holds its west and south edges and not its east and north ones: a point is in one cell or nowhere.
+    A cell holds its west and south edges and not its east and north ones: a record is in one cell or nowhere.
 
     Parameters
     ----------
@@ -59,19 +57,18 @@ class Grid:
         west, south, east, north = self.bounds
         return np.linspace(west, east, self.columns + 1), np.linspace(south, north, self.rows + 1)
 
-    def locate(self, xy: Floats) -> NDArray[np.int64]:
-        """Return the number of the cell that holds each point, and -1 for a point in none; silent always."""
+    def locate(self, xy: Floats) -> Ints:
+        """Return the number of the cell that holds each record, and -1 for a record in none; silent always."""
         xy = np.asarray(xy, dtype=np.float64)
         cells = np.empty(len(xy), dtype=np.int64)
         with np.errstate(all="ignore"):
-            for start in range(0, len(xy), BLOCK):
-                block = slice(start, start + BLOCK)
+            for block in blocks(len(xy)):
                 x, y = (np.ascontiguousarray(xy[block, axis]) for axis in range(2))
                 cell = _interval(y, self.edges[1])
                 cell *= self.columns
                 cell += _interval(x, self.edges[0])
                 cell -= NOWHERE
-                cell *= self._holds(x, y)
+                cell *= within(self.bounds, x, y)
                 cell += NOWHERE
                 cells[block] = cell
         return cells
@@ -88,28 +85,13 @@ class Grid:
         south, north = np.repeat(along[:-1], self.columns), np.repeat(along[1:], self.columns)
         return np.column_stack([west, south, east, north])
 
-    def polygons(self, which: NDArray[np.int64]) -> NDArray[Any]:
+    def polygons(self, which: Ints) -> NDArray[Any]:
         """Return these cells as polygons."""
         polygons: NDArray[Any] = shapely.box(*self.rectangles()[which].T)
         return polygons
 
-    def boxes(self) -> NDArray[Any]:
-        """Return each cell as a polygon."""
-        across, along = self.edges
-        west, east = np.tile(across[:-1], self.rows), np.tile(across[1:], self.rows)
-        south, north = np.repeat(along[:-1], self.columns), np.repeat(along[1:], self.columns)
-        boxes: NDArray[Any] = shapely.box(west, south, east, north)
-        return boxes
 
-    def _holds(self, x: Floats, y: Floats) -> NDArray[np.bool_]:
-        west, south, east, north = self.bounds
-        inside = x >= west
-        for test in (x < east, y >= south, y < north):
-            inside &= test
-        return inside
-
-
-def _interval(values: Floats, edges: Floats) -> NDArray[np.int64]:
+def _interval(values: Floats, edges: Floats) -> Ints:
     """Return the number of the interval that holds each value, and any number for a value in none."""
     count = len(edges) - 1
     guess = values - edges[0]
@@ -117,7 +99,7 @@ def _interval(values: Floats, edges: Floats) -> NDArray[np.int64]:
     # Unlike maximum and minimum these two take NaN to a number.
     np.fmax(guess, 0, out=guess)
     np.fmin(guess, count - 1, out=guess)
-    index: NDArray[np.int64] = guess.astype(np.int64)
+    index: Ints = guess.astype(np.int64)
     # The product may be off by a rounding, so the edges themselves decide.
     index -= values < edges.take(index, mode="clip")
     index += values >= edges.take(index + 1, mode="clip")

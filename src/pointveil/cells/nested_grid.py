@@ -8,11 +8,9 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from pointveil.cells.grid import BLOCK, NOWHERE, Grid
+from pointveil.cells.arrays import NOWHERE, Floats, Ints, blocks
+from pointveil.cells.grid import Grid
 from pointveil.errors import InputError
-from pointveil.world.projection import Floats
-
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +18,7 @@ class NestedGrid:
     """Cells within cells: cell i of a coarse grid is cut into sides[i] by sides[i] equal parts.
 
     The parts of coarse cell 0 come first, row by row from its south-west; then those of cell 1; and so on. A part
-    holds its west and south edges and not its east and north ones: a point is in one part or nowhere.
+    holds its west and south edges and not its east and north ones: a record is in one part or nowhere.
 
     Parameters
     ----------
@@ -52,13 +50,12 @@ class NestedGrid:
         return np.repeat(np.arange(len(self.coarse)), np.diff(self.first))
 
     def locate(self, xy: Floats) -> Ints:
-        """Return the number of the part that holds each point, and -1 for a point in none; silent always."""
+        """Return the number of the part that holds each record, and -1 for a record in none; silent always."""
         xy = np.asarray(xy, dtype=np.float64)
         found = np.empty(len(xy), dtype=np.int64)
         with np.errstate(all="ignore"):
-            for start in range(0, len(xy), BLOCK):
-                block = xy[start : start + BLOCK]
-                found[start : start + BLOCK] = self._locate(block, self.coarse.locate(block))
+            for block in blocks(len(xy)):
+                found[block] = self._locate(xy[block], self.coarse.locate(xy[block]))
         return found
 
     def rectangles(self) -> Floats:

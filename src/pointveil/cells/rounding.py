@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.world.projection import Projection
+from pointveil.cells.arrays import Floats, Ints
+from pointveil.cells.plane import Plane
 
 COARSER = (10**5, 10**4, 10**3)
 """Lattice steps between rounded coordinates: two, three and four decimals of a degree; 1 km, 100 m and 10 m."""
@@ -17,24 +17,21 @@ class Precision:
 
     Parameters
     ----------
-    projection
-        The world's, which knows the public lattice.
+    plane
+        The world's, with the public lattice.
     """
 
-    projection: Projection
+    plane: Plane
 
     def __len__(self) -> int:
         return len(COARSER) + 1
 
-    def locate(self, xy: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the coarsest rounding that both coordinates of each point fit."""
+    def locate(self, xy: Floats) -> Ints:
+        """Return the coarsest rounding that both coordinates of each record fit."""
         found = np.full(len(xy), len(COARSER), dtype=np.int64)
-        steps = [self._steps(xy[:, axis], axis) for axis in (0, 1)]
+        with np.errstate(all="ignore"):
+            x, y = (self.plane.lattice_numbers(xy[:, axis], axis) for axis in (0, 1))
+        known = np.isfinite(xy).all(axis=1)
         for number in reversed(range(len(COARSER))):
-            fits = (steps[0] % COARSER[number] == 0) & (steps[1] % COARSER[number] == 0)
-            found[fits] = number
+            found[known & (x % COARSER[number] == 0) & (y % COARSER[number] == 0)] = number
         return found
-
-    def _steps(self, metres: NDArray[np.float64], axis: int) -> NDArray[np.int64]:
-        unit = metres / self.projection.metres_per_unit[axis] + self.projection.origin[axis]
-        return np.rint(unit * self.projection.steps_per_unit).astype(np.int64)

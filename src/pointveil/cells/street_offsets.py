@@ -1,52 +1,28 @@
-"""Bins of how far from their edge the points within reach are: one set for each kind of road, or for each edge."""
+"""Bins of how far from their edge the records within reach are: one set for each kind of road, or for each edge."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells.grid import NOWHERE
+from pointveil.cells.arrays import NOWHERE, Floats, Ints
 from pointveil.cells.street_cells import RoadCells
-from pointveil.world.projection import Floats
 
-Ints = NDArray[np.int64]
-
-ON_THE_ROAD = 0.1  # metres: nearer than this, a point is taken to be on the road itself
+ON_THE_ROAD = 0.1  # metres: nearer than this, a record is taken to be on the road itself
 WIDER = np.array([0.5, 1, 1.5, 2, 3, 4, 5, 6.5, 8, 10, 12.5, 16, 20, 25, 32, 40, 50, 65, 80, 100, 150, 200, 500])
-LEAST_OF_ALL = 0.1  # of the length of all roads: a class with less has no bins of its own
 
 
 @dataclass(frozen=True, eq=False)
 class KindOffsets:
-    """How far from their edge the points within reach are, for each kind of road; then how far the others are.
+    """How far from their edge the records within reach are, for each kind of road; then how far the others are.
 
     Parameters
     ----------
     cells
-        Says which points are within reach.
-    kind
-        The number of each edge's kind.
-    borders
-        Where the bins of the offset begin, and where the last one ends, in metres; the same for all kinds.
-    beyond
-        Where the bins of points in far cells begin, in metres; the last one has no end.
+        Says which records are within reach, and the kind of each edge.
     """
 
     cells: RoadCells
-    kind: Ints
-    borders: Floats
-    beyond: Floats
-
-    @classmethod
-    def of_classes(cls, cells: RoadCells) -> "KindOffsets":
-        """Take the common classes of road as kinds, and all others together as one: each kind adds noise."""
-        network = cells.network
-        lengths = np.bincount(network.edges.road_class, network.lengths)
-        rare = lengths < LEAST_OF_ALL * lengths.sum()
-        number = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)
-        beyond = np.concatenate([[cells.reach], WIDER[cells.reach < WIDER]])
-        return cls(cells, number[network.edges.road_class], offset_borders(cells.reach), beyond)
 
     def __len__(self) -> int:
         return self.kinds * self.bins + len(self.beyond)
@@ -54,7 +30,17 @@ class KindOffsets:
     @property
     def kinds(self) -> int:
         """How many kinds there are."""
-        return int(self.kind.max()) + 1
+        return int(self.cells.kind.max()) + 1
+
+    @cached_property
+    def borders(self) -> Floats:
+        """Where the bins of the offset begin, and where the last one ends, in metres; the same for all kinds."""
+        return offset_borders(self.cells.reach)
+
+    @cached_property
+    def beyond(self) -> Floats:
+        """Where the bins of records in far cells begin, in metres; the last one has no end."""
+        return np.concatenate([[self.cells.reach], WIDER[self.cells.reach < WIDER]])
 
     @property
     def bins(self) -> int:
@@ -62,18 +48,18 @@ class KindOffsets:
         return len(self.borders) - 1
 
     def locate(self, xy: Floats) -> Ints:
-        """Return the bin of each point's offset, in the kind of its edge or among the far ones."""
+        """Return the bin of each record's offset, in the kind of its edge or among the far ones."""
         cell, near = self.cells.find(xy)
-        along_road = (cell >= 0) & (cell < len(self.cells.network))
+        along_road = (cell >= 0) & (cell < len(self.cells.streets))
         offset = np.clip(np.searchsorted(self.borders, near.offset, side="right") - 1, 0, self.bins - 1)
-        beside = self.kind[np.where(along_road, cell, 0)] * self.bins + offset
+        beside = self.cells.kind[np.where(along_road, cell, 0)] * self.bins + offset
         far = self.kinds * self.bins + np.maximum(np.searchsorted(self.beyond, near.offset, side="right") - 1, 0)
         return np.where(cell == NOWHERE, NOWHERE, np.where(along_road, beside, far))
 
 
 @dataclass(frozen=True, eq=False)
 class EdgeOffsets:
-    """How far from their edge the points within reach are, for each edge by itself, as in the paper.
+    """How far from their edge the records within reach are, for each edge by itself, as in the paper.
 
     The first bin of an edge is the road; the others are equally wide, and end at the reach, whoever is there. One
     more bin, the last of all, holds everyone else, so that there is one even if all edges are left out.
@@ -81,7 +67,7 @@ class EdgeOffsets:
     Parameters
     ----------
     cells
-        Says which points are within reach.
+        Says which records are within reach.
     wide
         How many bins beside the road each edge has; 0 leaves the edge out.
     """
@@ -103,9 +89,9 @@ class EdgeOffsets:
         return np.concatenate([[0], np.cumsum(self.bins)])
 
     def locate(self, xy: Floats) -> Ints:
-        """Return the bin of each point's offset at its edge, or the last one; -1 for no point at all."""
+        """Return the bin of each record's offset at its edge, or the last one; -1 for non-finite coordinates."""
         cell, near = self.cells.find(xy)
-        along_road = (cell >= 0) & (cell < len(self.cells.network))
+        along_road = (cell >= 0) & (cell < len(self.cells.streets))
         edge = np.where(along_road, cell, 0)
         wide, reach = self.wide[edge], self.cells.reach - ON_THE_ROAD
         beside = np.where(along_road, near.offset - ON_THE_ROAD, 0.0)

@@ -1,5 +1,8 @@
 """pointveil evaluate: how good synthetic points are, for the owner's eyes only."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,7 +12,7 @@ from pointveil.cli.common import Columns, Crs, Json, Quiet, WorldFile, open_worl
 
 if TYPE_CHECKING:
     from pointveil.evaluation import Evaluation
-    from pointveil.evaluation.inputs import Pair
+    from pointveil.evaluation.results import Progress
 
 LEVELS = {"good": "[green]●[/]", "fair": "[yellow]●[/]", "poor": "[red]●[/]", "none": "[dim]○[/]"}
 
@@ -43,51 +46,69 @@ def evaluate(
 
     pointveil evaluate trips.parquet synthetic.parquet --world porto.gpkg --report report.html
     """
-    from pointveil.evaluation.inputs import read_both
-    from pointveil.evaluation.release_report import write_release_report
-    from pointveil.evaluation.report import write_report
+    from pointveil.evaluation import evaluate as compare_by_every_measure
+    from pointveil.evaluation.points import in_metres, stated
+    from pointveil.evaluation.report.release import write_release_report
     from pointveil.releases import check_output
 
+    silent = quiet or json
     for output in (report, release_report):
         if output is not None:
             check_output(output, source=real, world=world)
             check_output(output, source=synthetic)
-    with stage("Reading the points", quiet=quiet or json):
-        pair = read_both(real, synthetic, open_world(world), columns=parse_columns(columns), crs=crs)
+    place = open_world(world)
     if release_report is not None:
-        with stage("Writing the page for the release", quiet=quiet or json):
-            write_release_report(release_report, pair.synthetic, pair.world, pair.statement)
-        tell(f"Wrote {release_report}: it may go with the release.", quiet=quiet or json)
-    with stage("Measuring", quiet=quiet or json):
-        result = pair.evaluate(seed=seed)
-    for warning in pair.warnings(result):
+        with stage("Writing the page for the release", quiet=silent):
+            write_release_report(release_report, in_metres(synthetic, place), place, stated(synthetic))
+        tell(f"Wrote {release_report}: it may go with the release.", quiet=silent)
+    with _measuring(quiet=silent) as progress:
+        result = compare_by_every_measure(
+            real, synthetic, place, columns=parse_columns(columns), crs=crs, seed=seed, progress=progress
+        )
+    for warning in result.warnings():
         tell(f"Warning: {warning}")
     if report is not None:
-        with stage("Writing the report", quiet=quiet or json):
-            write_report(report, pair, result)
-        tell(f"Wrote {report}: it CONTAINS REAL POINTS, do not share it.", quiet=quiet or json)
+        with stage("Writing the report", quiet=silent):
+            result.report(report)
+        tell(f"Wrote {report}: it CONTAINS REAL POINTS, do not share it.", quiet=silent)
     if json:
         print(result.to_json())
+    elif not quiet:
+        _show(result)
+
+
+@contextmanager
+def _measuring(*, quiet: bool) -> Iterator["Progress | None"]:
+    """Show on a terminal which measure is being worked out, and how many are done; nothing about the data."""
+    if quiet or not sys.stderr.isatty():
+        yield None
         return
-    if not quiet:
-        _show(pair, result)
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("Reading the points", total=None)
+        yield lambda done, total, title: bar.update(
+            task, completed=done, total=total, description=f"Measuring: {title}"
+        )
 
 
-def _show(pair: "Pair", result: "Evaluation") -> None:
+def _show(result: "Evaluation") -> None:
     """Print the answers at a glance, then every number with how to read it."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
-    from pointveil.evaluation.readings import lines
-    from pointveil.evaluation.report import glance
+    from pointveil.evaluation.report.readings import cards
+    from pointveil.evaluation.results import lines
 
     console = Console()
     console.print(f"[bold red]{result.banner.upper()}[/] (numbers about real people, without noise)")
     left_out = f" ({result.real_left_out:,} more are not on land)" if result.real_left_out else ""
     console.print(f"{result.real_points:,} real points{left_out}, {result.synthetic_points:,} synthetic ones\n")
     table = Table.grid(padding=(0, 1))
-    for card in glance(pair, result):
+    for card in cards(result):
         table.add_row(LEVELS[card.level], card.question, f"[bold]{escape(card.answer)}[/]", escape(card.sentence))
     console.print(table)
     table = Table("measure", "value", "best", "how to read it")

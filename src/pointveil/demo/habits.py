@@ -6,11 +6,11 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from pointveil.cells import Floats
 from pointveil.demo.city import Place
 from pointveil.ground.triangles import Triangulation
 from pointveil.world.roads import Roads
 
-Floats = NDArray[np.float64]
 Generator = np.random.Generator
 
 

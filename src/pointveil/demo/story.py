@@ -13,15 +13,12 @@ from pointveil.demo.city import city
 from pointveil.demo.people import people, write_people
 from pointveil.demo.pictures import draw_comparison
 from pointveil.errors import MissingExtraError
-from pointveil.evaluation.cell_error import shifted_cell_error
-from pointveil.evaluation.edge_distance import mean_edge_distance_difference
+from pointveil.evaluation import MEASURES, Comparison
 from pointveil.ledger import Ledger
 from pointveil.methods import DEFAULT_METHOD, METHODS
 from pointveil.releases import synthesize
 from pointveil.vault import Vault
-from pointveil.world import World
 
-CELL = 100.0
 PICTURE = "real-beside-synthetic.png"
 ALL_METHODS = "every-method.png"
 
@@ -54,10 +51,11 @@ def tell_story(directory: Path, *, epsilon: object, stage: Stage) -> Iterator[Re
         write_people(directory / "people.parquet", world)
         real = people(world)
         real = real[world.on_land(real)]
+        comparison = Comparison(real, real, world)
     drawn: dict[str, NDArray[np.float64]] = {}
     for name in METHODS:
         with stage(f"Synthesizing with {name}"):
-            result, drawn[name] = _try(name, directory, world, real, epsilon)
+            result, drawn[name] = _try(name, directory, comparison, epsilon)
         yield result
     try:
         with stage("Drawing the pictures"):
@@ -70,11 +68,9 @@ def tell_story(directory: Path, *, epsilon: object, stage: Stage) -> Iterator[Re
         return
 
 
-def _try(
-    name: str, directory: Path, world: World, real: NDArray[np.float64], epsilon: object
-) -> tuple[Result, NDArray[np.float64]]:
+def _try(name: str, directory: Path, comparison: Comparison, epsilon: object) -> tuple[Result, NDArray[np.float64]]:
     """Release the people once with this method, and measure."""
-    began = process_time()
+    world, began = comparison.world, process_time()
     ledger = Ledger(directory / "ledger.db")
     ledger.set_cap("people.parquet", 1000)
     vault = Vault.open(directory / "people.parquet", world, epsilon=epsilon, ledger=ledger)
@@ -82,6 +78,5 @@ def _try(
     synthetic.write(directory / f"synthetic-{name}.parquet")
     seconds = process_time() - began
     xy = world.projection.to_metres(synthetic.coordinates)
-    error = shifted_cell_error(real, xy, world, cell=CELL)
-    difference = mean_edge_distance_difference(real, xy, world)
+    error, difference = (MEASURES[measure](comparison.against(xy)) for measure in ("nce_shifted_100", "medd"))
     return Result(name, len(synthetic), error, difference, seconds), xy

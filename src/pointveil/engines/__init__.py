@@ -1,4 +1,4 @@
-"""Exact sums where the data is."""
+"""Exact sums over real records, where the data is; only the vault is handed them."""
 
 from pointveil.engines.at_most import AtMost as AtMost
 from pointveil.engines.local import LocalEngine as LocalEngine

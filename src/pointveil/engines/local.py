@@ -11,24 +11,22 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, blocks
 from pointveil.engines.at_most import AtMost
 from pointveil.formats import Batch, PointSource
 
-Points = NDArray[np.float64]
-Steps = NDArray[np.int32]
-BLOCK = 2**16  # records at a time: the work stays in the processor's cache
 KEEP_AT_MOST = 2**24
-"""Points that are kept in memory; a larger file is read again for every question."""
+"""Floats that are kept in memory; a larger file is read again for every question."""
 
 
 class Cleaning(Protocol):
     """Turns records into points, each by itself."""
 
-    def clean(self, coordinates: Points) -> tuple[Steps, NDArray[np.bool_]]:
+    def clean(self, coordinates: Floats) -> tuple[ShortInts, Bools]:
         """Return lattice steps, and which records are good."""
         ...
 
-    def to_metres(self, steps: Steps) -> Points:
+    def to_metres(self, steps: ShortInts) -> Floats:
         """Return lattice steps as metres."""
         ...
 
@@ -50,19 +48,19 @@ class LocalEngine:
     source: PointSource
     cleaning: Cleaning
     at_most: AtMost | None = None
-    _kept: list[Steps] | None = field(default=None, repr=False)
+    _kept: list[ShortInts] | None = field(default=None, repr=False)
     _digest: bytes | None = field(default=None, repr=False)
     _stamp: tuple[int, int, int] | None = field(default=None, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def sum(self, tally: Callable[[Points], NDArray[np.int64]], size: int) -> NDArray[np.int64]:
+    def sum(self, tally: Callable[[Floats], Ints], size: int) -> Ints:
         """Return the sum of `tally` over all batches of points."""
         total = np.zeros(size, dtype=np.int64)
         for xy in self.points():
             total += tally(xy)
         return total
 
-    def points(self) -> Iterator[Points]:
+    def points(self) -> Iterator[Floats]:
         """Yield the clean, bounded points in batches, from memory if they fit."""
         self._prepare()
         for steps in self._read() if self._kept is None else self._kept:
@@ -92,7 +90,7 @@ class LocalEngine:
                 self.at_most.observe(person, ticket)
             self.at_most.finish()
         sums = np.zeros(3, dtype=np.uint64)
-        kept: list[Steps] | None = []
+        kept: list[ShortInts] | None = []
         held = 0
         for steps in self._read(sums):
             held += len(steps)
@@ -122,7 +120,7 @@ class LocalEngine:
         if stamp != self._stamp:
             raise OSError("the file changed while it was read")
 
-    def _read(self, sums: NDArray[np.uint64] | None = None) -> Iterator[Steps]:
+    def _read(self, sums: NDArray[np.uint64] | None = None) -> Iterator[ShortInts]:
         for batch, first in self._batches():
             if sums is not None:
                 sums += fingerprint(batch.coordinates)
@@ -133,7 +131,7 @@ class LocalEngine:
                 person, ticket, steps = self._tickets(batch, first)
                 yield steps[self.at_most.keeps(person, ticket)]
 
-    def _tickets(self, batch: Batch, first: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64], Steps]:
+    def _tickets(self, batch: Batch, first: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64], ShortInts]:
         """Return person, ticket and place of every good record that names a person."""
         assert self.at_most is not None  # noqa: S101 - only asked where persons are protected
         steps, good = self.cleaning.clean(batch.coordinates)
@@ -142,16 +140,15 @@ class LocalEngine:
         return person[good], self.at_most.tickets(first, len(steps))[good], steps[good]
 
 
-def fingerprint(coordinates: Points) -> NDArray[np.uint64]:
+def fingerprint(coordinates: Floats) -> NDArray[np.uint64]:
     """Return sums of mixed coordinates: equal for any order of the same records.
 
     The sums wrap around; they are a fingerprint for the owner's own ledger, and never leave it.
     """
     sums = np.zeros(3, dtype=np.uint64)
-    for start in range(0, len(coordinates), BLOCK):
-        block = coordinates[start : start + BLOCK]
+    for block in blocks(len(coordinates)):
         with np.errstate(all="ignore"):
-            lattice = np.rint(block * 1e7).astype(np.int64).view(np.uint64)
+            lattice = np.rint(coordinates[block] * 1e7).astype(np.int64).view(np.uint64)
         mixed = _mix(lattice[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ _mix(lattice[:, 1]))
         sums += np.array([len(mixed), mixed.sum(dtype=np.uint64), _mix(mixed).sum(dtype=np.uint64)], dtype=np.uint64)
     return sums

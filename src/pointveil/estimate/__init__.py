@@ -1,4 +1,4 @@
-"""What noisy counts most likely mean: pure post-processing, no private data in here."""
+"""What noisy counts most likely mean: handed noisy answers and public tables, never a record."""
 
 from pointveil.estimate.consistency import project_parts as project_parts
 from pointveil.estimate.consistency import reconcile as reconcile

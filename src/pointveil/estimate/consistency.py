@@ -1,10 +1,8 @@
 """Make the counts of parts agree with the counts of the wholes they belong to."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from pointveil.cells import Floats, Ints
 
 
 def reconcile(wholes: Floats, whole_variance: float, parts: Floats, part_variance: float, owner: Ints) -> Floats:

@@ -3,13 +3,10 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from pointveil.ground import Leaves, pooled
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from pointveil.cells import Floats, Ints, Leaves
+from pointveil.ground import pooled
 
 WIDTHS = (0.7, 1.2, 2.0, 4.0, 8.0)
 """Standard deviations of the neighbourhoods, in sides of the leaf."""

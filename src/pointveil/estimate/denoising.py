@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from pointveil.estimate.context import Floats, expect_from_neighbours
+from pointveil.cells import Floats, Leaves
+from pointveil.estimate.context import expect_from_neighbours
 from pointveil.estimate.posterior import Estimates, posterior
-from pointveil.ground import Leaves
 from pointveil.vault import NoisyCounts
 
 MOST_KINDS = 50

@@ -5,15 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells.street_offsets import ON_THE_ROAD, EdgeOffsets, KindOffsets
+from pointveil.cells import ON_THE_ROAD, EdgeOffsets, Floats, Ints, KindOffsets
 from pointveil.estimate.projection import project_to_total
 from pointveil.estimate.road_law import Pieces, fit_factors, shrink
 from pointveil.vault import NoisyCounts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 STANDS_OUT = 2
 """How many standard deviations of the noise a bin of a single edge must have to be believed."""
@@ -113,10 +109,10 @@ def kind_laws(beside: NoisyCounts, offsets: KindOffsets, people: Floats, far_peo
     """
     along, beyond = np.split(beside.values.astype(np.float64), [offsets.kinds * offsets.bins])
     noisy = along.reshape(offsets.kinds, offsets.bins)
-    totals = np.bincount(offsets.kind, people, offsets.kinds).astype(np.float64)
+    totals = np.bincount(offsets.cells.kind, people, offsets.kinds).astype(np.float64)
     shares = kind_shares(noisy, beside.variance, totals, np.diff(offsets.borders))
     far = FarLaw(offsets.beyond, beyond, beside.variance, far_people)
-    return OffsetLaws(offsets.kind, [offsets.borders] * offsets.kinds, list(shares), far)
+    return OffsetLaws(offsets.cells.kind, [offsets.borders] * offsets.kinds, list(shares), far)
 
 
 def kind_shares(noisy: Floats, variance: float, totals: Floats, widths: Floats) -> Floats:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from pointveil.cells import Floats
 
 ROUNDS = 80
 FINE_UP_TO, ALL_UP_TO = 400, 600

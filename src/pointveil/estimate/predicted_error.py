@@ -1,11 +1,9 @@
 """How wrong a release will be, told from noisy counts and epsilon alone."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats
 from pointveil.vault import laplace_variance
-
-Floats = NDArray[np.float64]
 
 
 def predict_cell_error(counts: Floats, size: tuple[float, float], epsilon: float, cell: float) -> float:

@@ -5,11 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells import Floats, Ints
 from pointveil.estimate.projection import project_to_total
 from pointveil.vault import NoisyCounts
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 ROUNDS = 10
 LEAST = 1e-6

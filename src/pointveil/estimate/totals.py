@@ -1,13 +1,10 @@
 """Make the counts of small areas agree with those of large ones."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats, Leaves
 from pointveil.estimate.posterior import Estimates
-from pointveil.ground import Leaves
 from pointveil.vault import NoisyCounts
-
-Floats = NDArray[np.float64]
 
 SURE = 3.0
 """Standard deviations above zero that a total must have to be believed."""

@@ -1,183 +1,231 @@
-"""Whether a business would open its shops in the same places (facility location)."""
+"""Where to open facilities, so that customers come or have a short way (Max-Inf and Min-Dist)."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.spatial import cKDTree
+from scipy.spatial.distance import cdist
 
 from pointveil.errors import InputError
-from pointveil.evaluation.base import XY, Place, UnmeasuredError, dice, need_points
-from pointveil.evaluation.customers import Chosen, Customers
-from pointveil.evaluation.least_distance import exact_distance, greedy_distance
-from pointveil.evaluation.most_influential import attracting_sets, exact_sets, greedy_sets
-from pointveil.evaluation.range_queries import choose_centres
+from pointveil.evaluation.errors import UnmeasuredError
 
-SOLVERS = ("exact", "greedy")
+Floats = NDArray[np.float64]
+Chosen = NDArray[np.int64]
+"""Numbers of the chosen candidates, rising."""
+
+STARTS, CELLS = 24, 120  # random starts of the search for short ways; cells along the longer side of the map in it
+SECONDS = 60.0  # the longest that one exact solution may take
 
 
-def most_influential(
-    xy: XY,
-    candidates: XY,
-    *,
-    choose: int,
-    reach: float = 500.0,
-    existing: XY | None = None,
-    solver: str = "exact",
-) -> Chosen:
+@dataclass(frozen=True, eq=False)
+class Customers:
+    """Customers at distinct places, and the candidates they choose among."""
+
+    places: Floats  # where customers are, (k, 2) metres
+    weights: Floats  # how many customers are at each place, (k,)
+    candidates: Floats  # where a facility may open, (c, 2) metres
+    limits: Floats  # from each place to the nearest existing facility, (k,) metres; a candidate must be nearer
+
+    @classmethod
+    def of(cls, places: Floats, weights: Floats, candidates: Floats, existing: Floats | None = None) -> Customers:
+        """Give customers their limits; without existing facilities there are none."""
+        limits = np.full(len(places), np.inf)
+        if existing is not None and len(existing):
+            limits = np.asarray(cKDTree(existing).query(places)[0], dtype=np.float64)
+        return cls(places, weights, candidates, limits)
+
+    @cached_property
+    def distances(self) -> Floats:
+        """Metres from each candidate to each place, `(c, k)`."""
+        return np.asarray(cdist(self.candidates, self.places), dtype=np.float64)
+
+    @cached_property
+    def fallback(self) -> Floats:
+        """Metres that each place has to go while no candidate is open, `(k,)`: to an existing facility or the worst."""
+        return np.asarray(np.minimum(self.limits, self.distances.max(axis=0)), dtype=np.float64)
+
+    def total(self, chosen: Chosen) -> float:
+        """Return the metres from all customers to the nearest open facility, new or existing."""
+        return float((np.minimum(self.fallback, self.distances[chosen].min(axis=0)) * self.weights).sum())
+
+    def gathered(self) -> Customers:
+        """Return about the same customers at fewer places: one for each of small cells."""
+        west, south = self.places.min(axis=0)
+        column, row = np.floor((self.places - (west, south)) * (CELLS / max(np.ptp(self.places, axis=0).max(), 1.0))).T
+        _, cell = np.unique(column * (CELLS + 1) + row, return_inverse=True)
+        weights = np.bincount(cell, self.weights).astype(np.float64)
+        x, y, limits = (np.bincount(cell, v * self.weights) / weights for v in (*self.places.T, self.limits))
+        return Customers(np.column_stack([x, y]), weights, self.candidates, limits)
+
+    def check(self, choose: int) -> None:
+        """Refuse to open no facility, or more than there are candidates."""
+        if not 1 <= choose <= len(self.candidates):
+            raise InputError(
+                f"choose is {choose}, with {len(self.candidates)} candidates; say 1 to {len(self.candidates)}."
+            )
+
+
+def most_influential(customers: Customers, *, choose: int, reach: float = 500.0, solver: str = "exact") -> Chosen:
     """Choose the facilities that attract most customers together (Max-Inf).
 
     A facility attracts a customer who is at most `reach` metres away and nearer to it than to any existing
     facility. A customer counts once, however many chosen facilities attract them.
-
-    Parameters
-    ----------
-    xy
-        The customers, in metres.
-    candidates
-        Where a facility may open, in metres.
-    choose
-        How many to open.
-    reach
-        How far a customer goes, in metres.
-    existing
-        Facilities that are there already, in metres.
-    solver
-        "exact" or "greedy".
     """
-    _check(candidates, choose, solver)
-    customers = Customers.of(xy, candidates, existing)
-    sets, weights = attracting_sets(customers, reach)
-    return {"exact": exact_sets, "greedy": greedy_sets}[solver](sets, weights, choose)
+    customers.check(choose)
+    solve = _solver(solver, {"exact": _exact, "greedy": _greedy})
+    return solve(*_attracting_sets(customers, reach), choose)
 
 
-def least_distance(xy: XY, candidates: XY, *, choose: int, existing: XY | None = None, solver: str = "exact") -> Chosen:
+def least_distance(customers: Customers, *, choose: int, solver: str = "swaps") -> Chosen:
     """Choose the facilities that make the total distance to the nearest facility least (Min-Dist).
 
-    Parameters
-    ----------
-    xy
-        The customers, in metres.
-    candidates
-        Where a facility may open, in metres.
-    choose
-        How many to open.
-    existing
-        Facilities that are there already, in metres; customers may go there too.
-    solver
-        "exact" or "greedy".
+    "greedy" opens the best next one; "swaps" exchanges open for closed ones as long as that helps.
     """
-    _check(candidates, choose, solver)
-    customers = Customers.of(xy, candidates, existing)
-    return {"exact": exact_distance, "greedy": greedy_distance}[solver](customers, choose)
+    customers.check(choose)
+    solve = _solver(solver, {"swaps": _swapped, "greedy": _shortest_next})
+    return solve(customers, choose)
 
 
-def total_distance(xy: XY, facilities: XY) -> float:
-    """Return the total distance from the customers to their nearest facility, in metres."""
-    return float(np.sum(cKDTree(facilities).query(xy)[0]))
+def _solver(name: str, solvers: dict[str, Callable[..., Chosen]]) -> Callable[..., Chosen]:
+    if name not in solvers:
+        raise InputError(f"solver is {name!r}; say one of {', '.join(solvers)}.")
+    return solvers[name]
 
 
-def _check(candidates: XY, choose: int, solver: str) -> None:
-    """Refuse a question that has no answer."""
-    if solver not in SOLVERS:
-        raise InputError(f"solver is {solver!r}; say one of {', '.join(SOLVERS)}.")
-    if not 1 <= choose <= len(candidates):
-        raise InputError(f"choose is {choose}, with {len(candidates)} candidates; say 1 to {len(candidates)}.")
+def _attracting_sets(customers: Customers, reach: float) -> tuple[sparse.csr_array, Floats]:
+    """Return the distinct sets of candidates that attract somebody, `(sets, c)`, and the customers of each set.
+
+    Customers attracted by the same candidates are interchangeable, so gathering them is exact.
+    """
+    attracts = (customers.distances <= reach) & (customers.distances < customers.limits)
+    packed = np.ascontiguousarray(np.packbits(attracts, axis=0).T)
+    rows = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, group = np.unique(rows, return_index=True, return_inverse=True)
+    weights = np.bincount(group, customers.weights, minlength=len(first)).astype(np.float64)
+    return sparse.csr_array(attracts[:, first].T.astype(np.float64)), weights
 
 
-def most_influential_agreement(
-    real: XY,
-    synthetic: XY,
-    world: Place,
-    *,
-    choose: int = 20,
-    reach: float = 500.0,
-    candidates: XY | None = None,
-    existing: XY | None = None,
-    solver: str = "exact",
-    seed: int = 0,
-) -> float:
-    """Return the Sørensen–Dice coefficient of the Max-Inf choices from real and from synthetic points.
+def _greedy(sets: sparse.csr_array, weights: Floats, choose: int) -> Chosen:
+    """Open, one after another, the candidate that attracts most customers whom nobody attracts yet."""
+    open_weights = weights.copy()
+    taken: list[int] = []
+    for _ in range(choose):
+        gains = sets.T @ open_weights
+        gains[taken] = -1.0
+        best = int(np.argmax(gains))
+        taken.append(best)
+        open_weights[sets[:, [best]].toarray().ravel() > 0] = 0.0
+    return np.sort(np.array(taken, dtype=np.int64))
 
-    Parameters
-    ----------
-    real, synthetic
-        The customers, in metres.
-    world
-        Where they are.
-    choose
-        How many facilities to open.
-    reach
-        How far a customer goes, in metres.
-    candidates
-        Where a facility may open, in metres; 100 road nodes if not given.
-    existing
-        Facilities that are there already, in metres.
-    solver
-        "exact" or "greedy".
-    seed
-        Chooses the candidates if they are not given.
+
+def _exact(sets: sparse.csr_array, weights: Floats, choose: int) -> Chosen:
+    """Open the candidates that attract most customers together (HiGHS, with no gap allowed).
+
+    Each set is missed (1) or not (0), and it is missed unless one of its candidates is open.
+    """
+    count, candidates = sets.shape
+    if not weights.any():
+        return np.arange(choose)
+    is_candidate = np.repeat([1.0, 0.0], [candidates, count])
+    found = milp(
+        np.concatenate([np.zeros(candidates), weights * (1e6 / weights.sum())]),
+        integrality=is_candidate,
+        bounds=Bounds(0, 1),
+        constraints=[
+            LinearConstraint(sparse.hstack([sets, sparse.eye_array(count)], format="csr"), np.ones(count), np.inf),
+            LinearConstraint(sparse.csr_array(is_candidate[None, :]), choose, choose),
+        ],
+        options={"mip_rel_gap": 0.0, "time_limit": SECONDS},
+    )
+    if found.status != 0:
+        raise UnmeasuredError(f"no exact answer to the facility question within {SECONDS:g} s; say solver='greedy'")
+    return np.flatnonzero(np.rint(found.x[:candidates]))
+
+
+def _shortest_next(customers: Customers, choose: int) -> Chosen:
+    """Open, one after another, the candidate that saves most distance.
+
+    What the others save changes only at the places that now have a shorter way, which soon are few.
+    """
+    distances, weights = customers.distances, customers.weights
+    nearest = customers.fallback.copy()
+    saves = _savings(distances, nearest, nearest, weights)
+    taken: list[int] = []
+    for _ in range(choose):
+        saves[taken] = -np.inf
+        best = int(np.argmax(saves))
+        taken.append(best)
+        moved = np.flatnonzero(distances[best] < nearest)
+        shorter = distances[best, moved]
+        saves -= _savings(distances[:, moved], nearest[moved], nearest[moved] - shorter, weights[moved])
+        nearest[moved] = shorter
+    return np.sort(np.array(taken, dtype=np.int64))
+
+
+def _savings(distances: Floats, nearest: Floats, most: Floats, weights: Floats) -> Floats:
+    """Return how many metres each candidate saves all customers, of each place's way no more than `most`."""
+    # Sums, not matrix products: threads of the linear algebra library cost more here than they save.
+    return np.array([(np.clip(nearest - row, 0.0, most) * weights).sum() for row in distances])
+
+
+def _swapped(customers: Customers, choose: int) -> Chosen:
+    """Swap one facility for another until no swap shortens the total (Teitz and Bart), from several starts.
+
+    Which start leads farthest is found out with customers gathered in small cells; all of them have the last word.
+    """
+    gathered, rng = customers.gathered(), np.random.default_rng(0)
+    starts = [rng.choice(len(customers.candidates), choose, replace=False) for _ in range(STARTS)]
+    ends = [_improved(gathered, start) for start in [_shortest_next(gathered, choose), *starts]]
+    return np.sort(_improved(customers, min(ends, key=gathered.total)))
+
+
+def _improved(customers: Customers, chosen: Chosen) -> Chosen:
+    """Make the best swap, again and again, until none is left."""
+    # Less than a nanometre per customer is rounding, and would be swapped to and fro.
+    best, least = chosen.copy(), 1e-9 * customers.weights.sum()
+    while True:
+        ways, closed = _Ways.of(customers, best), np.setdiff1d(np.arange(len(customers.candidates)), best)
+        saved = np.array([ways.saved_by(candidate) for candidate in closed]).reshape(len(closed), len(best))
+        if saved.max(initial=0.0) <= least:
+            return best
+        opened, out = np.unravel_index(np.argmax(saved), saved.shape)
+        best[out] = closed[opened]
+
+
+@dataclass(frozen=True, eq=False)
+class _Ways:
+    """Metres from each place to the nearest open facility and to the second; whose the nearest is; all `(k,)`.
+
+    `closing` is how many metres longer all ways get when an open facility closes.
     """
 
-    def answer(xy: XY, places: XY) -> Chosen:
-        return most_influential(xy, places, choose=choose, reach=reach, existing=existing, solver=solver)
+    customers: Customers
+    nearest: Floats
+    second: Floats
+    owner: Chosen
+    closing: Floats
 
-    return _agreement(real, synthetic, world, answer, choose=choose, candidates=candidates, seed=seed)
+    @classmethod
+    def of(cls, customers: Customers, chosen: Chosen) -> _Ways:
+        rows = np.vstack([customers.distances[chosen], customers.fallback])
+        owner, (nearest, second) = rows.argmin(axis=0), np.partition(rows, 1, axis=0)[:2]
+        closing = np.bincount(owner, customers.weights * (second - nearest), minlength=len(rows))
+        return cls(customers, nearest, second, owner, closing[:-1].astype(np.float64))
 
-
-def least_distance_agreement(
-    real: XY,
-    synthetic: XY,
-    world: Place,
-    *,
-    choose: int = 20,
-    candidates: XY | None = None,
-    existing: XY | None = None,
-    solver: str = "exact",
-    seed: int = 0,
-) -> float:
-    """Return the Sørensen–Dice coefficient of the Min-Dist choices from real and from synthetic points.
-
-    Parameters
-    ----------
-    real, synthetic
-        The customers, in metres.
-    world
-        Where they are.
-    choose
-        How many facilities to open.
-    candidates
-        Where a facility may open, in metres; 100 road nodes if not given.
-    existing
-        Facilities that are there already, in metres.
-    solver
-        "exact" or "greedy".
-    seed
-        Chooses the candidates if they are not given.
-    """
-
-    def answer(xy: XY, places: XY) -> Chosen:
-        return least_distance(xy, places, choose=choose, existing=existing, solver=solver)
-
-    return _agreement(real, synthetic, world, answer, choose=choose, candidates=candidates, seed=seed)
-
-
-def _agreement(
-    real: XY,
-    synthetic: XY,
-    world: Place,
-    answer: Callable[[XY, XY], Chosen],
-    *,
-    choose: int,
-    candidates: XY | None,
-    seed: int,
-) -> float:
-    """Ask the same question of both sets of customers and compare the answers."""
-    need_points("facility location", real, "real")
-    need_points("facility location", synthetic, "synthetic")
-    places = choose_centres(world, seed=seed) if candidates is None else np.asarray(candidates, np.float64)
-    if len(places) <= choose:
-        raise UnmeasuredError(f"facility location needs more than {choose} candidates; there are {len(places)}")
-    marks = np.zeros((2, len(places)), dtype=np.bool_)
-    for mark, xy in zip(marks, (real, synthetic), strict=True):
-        mark[answer(xy, places)] = True
-    return dice(*marks)
+    def saved_by(self, candidate: int) -> Floats:
+        """Return the metres saved by opening a candidate and closing each open facility in turn."""
+        distance = self.customers.distances[candidate]
+        near = np.flatnonzero(distance < self.second)  # only these ever go to the candidate
+        distance, nearest, weights = distance[near], self.nearest[near], self.customers.weights[near]
+        opening = (weights * np.maximum(nearest - distance, 0.0)).sum()
+        spared = weights * (self.second[near] - np.maximum(distance, nearest))
+        spared = np.bincount(self.owner[near], spared, minlength=len(self.closing) + 1)[:-1]
+        saved: Floats = opening - self.closing + spared
+        return saved

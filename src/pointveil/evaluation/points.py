@@ -1,43 +1,98 @@
-"""Points in any form, as metres in a world."""
+"""Points in any form, as metres of a world, with what is promised about them."""
 
+from __future__ import annotations
+
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pointveil.errors import InputError
-from pointveil.evaluation.base import XY, Place
+from pointveil.errors import InputError, VerificationError
+from pointveil.evaluation.comparison import XY, Comparison
 from pointveil.files.crs import transform
 from pointveil.formats import open_points
+from pointveil.statement import Statement
+from pointveil.synthetic import SyntheticPoints
+from pointveil.verification import read_checked
+from pointveil.world import World
 
 
-def in_metres(points: Any, world: Place, kind: str) -> XY:
-    """Return points as an array of metres; what has no coordinates in the world's CRS is not finite.
+def compare(
+    real: Any,
+    synthetic: Any,
+    world: World,
+    *,
+    columns: tuple[str, str] | None = None,
+    crs: str | None = None,
+    seed: int = 0,
+) -> Comparison:
+    """Read both sets of points into metres of the world; parameters as of `evaluate`."""
+    all_real = in_metres(real, world, columns=columns, crs=crs)
+    all_synthetic = in_metres(synthetic, world, crs=crs if isinstance(synthetic, np.ndarray | list) else None)
+    some_real, some_synthetic = with_coordinates(all_real), with_coordinates(all_synthetic)
+    on_land = some_real[world.on_land(some_real)]
+    names = _name(real, "the real points"), _name(synthetic, "the synthetic points")
+    if not len(on_land):
+        raise InputError(
+            f"No point of {names[0]} is on the land of this world: give the world of this data, or --crs (crs=) if "
+            "the coordinate system is not what it says."
+        )
+    left_out = len(all_real) - len(on_land), len(all_synthetic) - len(some_synthetic)
+    return Comparison(on_land, some_synthetic, world, seed, names, left_out, stated(synthetic))
+
+
+def in_metres(points: Any, world: World, *, columns: tuple[str, str] | None = None, crs: str | None = None) -> XY:
+    """Return points as metres of the world, `(n, 2)`; those without coordinates in its CRS are not finite.
 
     Parameters
     ----------
     points
-        An array of metres; or synthetic points, a file or a frame, in any CRS that they name.
+        Synthetic points, a file or a frame; or an `(n, 2)` array of x (longitude) and y (latitude).
     world
         Where they are.
-    kind
-        "real" or "synthetic", for errors.
+    columns, crs
+        The coordinate columns and the CRS, if the points do not say themselves (an array: EPSG:4326 by default).
     """
-    if isinstance(points, np.ndarray | list):
-        return _checked(np.asarray(points, dtype=np.float64), kind)
-    if hasattr(points, "coordinates") and hasattr(points, "crs"):
+    if isinstance(points, SyntheticPoints):
         return _converted(points.coordinates, points.crs, world)
-    source = open_points(points)
-    batches = [_converted(batch.coordinates, source.layout.crs, world) for batch in source.batches()]
-    return np.concatenate(batches) if batches else np.zeros((0, 2))
+    if isinstance(points, np.ndarray | list):
+        return _converted(_checked(np.asarray(points, dtype=np.float64)), crs or "EPSG:4326", world)
+    source = open_points(points, columns=columns, crs=crs)
+    batches = [batch.coordinates for batch in source.batches()]
+    return _converted(np.concatenate([np.zeros((0, 2)), *batches]), source.layout.crs, world)
 
 
-def _checked(xy: XY, kind: str) -> XY:
+def with_coordinates(xy: XY) -> XY:
+    """Return the points that have finite coordinates."""
+    return xy[np.isfinite(xy).all(axis=1)]
+
+
+def stated(points: Any) -> Statement | None:
+    """Return the statement of synthetic points, or of the file with them if it is about these very points."""
+    if isinstance(points, SyntheticPoints):
+        return points.statement
+    if not isinstance(points, str | os.PathLike):
+        return None
+    try:
+        return read_checked(Path(points))[0]
+    except (InputError, VerificationError):
+        return None
+
+
+def _name(points: Any, otherwise: str) -> str:
+    return Path(points).name if isinstance(points, str | os.PathLike) else otherwise
+
+
+def _checked(xy: XY) -> XY:
     if xy.ndim != 2 or xy.shape[1] != 2:
-        raise InputError(f"the {kind} points have the shape {xy.shape}; give x and y in metres, one row each.")
+        raise InputError(
+            f"The array of points has the shape {xy.shape}; give x and y (longitude and latitude) as (n, 2)."
+        )
     return xy
 
 
-def _converted(coordinates: XY, crs: str, world: Place) -> XY:
+def _converted(coordinates: XY, crs: str, world: World) -> XY:
     """Return coordinates of a CRS as metres."""
     moved = transform(crs, world.projection.crs)(coordinates)
     with np.errstate(all="ignore"):

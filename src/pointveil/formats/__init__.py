@@ -1,4 +1,4 @@
-"""Files and frames of points, in and out, with their names, order and CRS kept."""
+"""Files and frames of real records, in and out: only the vault, engines and evaluation are handed what is read."""
 
 import dataclasses
 import os

@@ -2,35 +2,20 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, blocks
+from pointveil.cells.land import PlainBox
+from pointveil.cells.regions import Regions
 from pointveil.ground.triangles import Triangulation
+from pointveil.world.land import shore_cells
 from pointveil.world.world import World
 
 RASTER_SIDE = 2048
-BLOCK = 2**16  # points at a time: the work stays in the processor's cache
-
-
-class Regions(Protocol):
-    """Numbered regions that can say which of them holds a point, and what they look like."""
-
-    def __len__(self) -> int: ...
-
-    def locate(self, xy: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the number of the one region that holds each point, or -1 for nowhere."""
-        ...
-
-    def polygons(self, which: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the outlines of these regions, not clipped to land."""
-        ...
-
-    def rectangles(self) -> NDArray[np.float64] | None:
-        """Return west, south, east, north of every region if all are rectangles, else None."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -49,12 +34,12 @@ class LandOf:
         The land of all other regions.
     """
 
-    area: NDArray[np.float64]
-    rectangles: NDArray[np.float64] | None
-    whole: NDArray[np.bool_]
+    area: Floats
+    rectangles: Floats | None
+    whole: Bools
     triangles: Triangulation
 
-    def pick(self, region: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+    def pick(self, region: NDArray[Any], rng: np.random.Generator) -> Floats:
         """Return an even random point on the land of each given region, all of which must have land."""
         if self.rectangles is None:
             return self.triangles.pick(region, rng)
@@ -94,34 +79,30 @@ def _clip(polygons: NDArray[Any], world: World) -> NDArray[Any]:
     return result
 
 
-def _pick_in_rectangles(
-    rectangles: NDArray[np.float64], region: NDArray[Any], rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _pick_in_rectangles(rectangles: Floats, region: NDArray[Any], rng: np.random.Generator) -> Floats:
     corner = np.ascontiguousarray(rectangles[:, :2])
     size = rectangles[:, 2:] - corner
     xy = np.empty((len(region), 2))
-    for start in range(0, len(region), BLOCK):
-        block = xy[start : start + BLOCK]
-        here = region[start : start + BLOCK]
-        rng.random(out=block)
-        block *= size.take(here, axis=0)
-        block += corner.take(here, axis=0)
+    for block in blocks(len(region)):
+        rng.random(out=xy[block])
+        xy[block] *= size.take(region[block], axis=0)
+        xy[block] += corner.take(region[block], axis=0)
     return xy
 
 
-def sort_rectangles(rectangles: NDArray[np.float64], world: World) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def sort_rectangles(rectangles: Floats, world: World) -> tuple[Bools, Bools]:
     """Return which rectangles are wholly land, and which are wholly land or wholly water."""
-    plain = shapely.equals(world.land, shapely.box(*world.bounds))
-    if plain:
+    if isinstance(world.land_test, PlainBox):
         return np.ones(len(rectangles), dtype=bool), np.ones(len(rectangles), dtype=bool)
     crossed = _crossed_by_shore(rectangles, world)
     middle = (rectangles[:, :2] + rectangles[:, 2:]) / 2
     return ~crossed & world.on_land(middle), ~crossed
 
 
-def _crossed_by_shore(rectangles: NDArray[np.float64], world: World) -> NDArray[np.bool_]:
+def _crossed_by_shore(rectangles: Floats, world: World) -> Bools:
     """Return which rectangles the edge of the land may cross: all that it does, and a few near it."""
-    origin, cell = _raster_of(world)
+    origin = np.array(world.bounds[:2])
+    cell = np.array(world.size) / RASTER_SIDE
     sums = _shore_sums(world)
     low = _raster_cell((rectangles[:, :2] - origin) / cell - 1e-6)
     high = _raster_cell((rectangles[:, 2:] - origin) / cell + 1e-6) + 1
@@ -130,38 +111,14 @@ def _crossed_by_shore(rectangles: NDArray[np.float64], world: World) -> NDArray[
 
 
 @lru_cache(maxsize=4)
-def _shore_sums(world: World) -> NDArray[np.int32]:
-    """Return how many raster cells south-west of each the edge of the land may enter.
-
-    The edge is cut into pieces no longer than a raster cell, and all cells that a piece's box meets are marked.
-    """
-    origin, cell = _raster_of(world)
-    marked = np.zeros((RASTER_SIDE + 1, RASTER_SIDE + 1), dtype=np.int32)
-    start, end = _short_pieces(world.land, float(cell.min()))
-    low = _raster_cell((np.minimum(start, end) - origin) / cell) + 1
-    high = _raster_cell((np.maximum(start, end) - origin) / cell) + 1
-    for x in (low[:, 0], high[:, 0]):
-        for y in (low[:, 1], high[:, 1]):
-            marked[x, y] = 1
-    np.cumsum(marked, axis=0, out=marked)
-    np.cumsum(marked, axis=1, out=marked)
-    return marked
+def _shore_sums(world: World) -> ShortInts:
+    """Return how many cells of a raster south-west of each the edge of the land may enter."""
+    sums = np.zeros((RASTER_SIDE + 1, RASTER_SIDE + 1), dtype=np.int32)
+    sums[1:, 1:] = shore_cells(world.land, world.bounds, (RASTER_SIDE, RASTER_SIDE))
+    np.cumsum(sums, axis=0, out=sums)
+    np.cumsum(sums, axis=1, out=sums)
+    return sums
 
 
-def _raster_of(world: World) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the corner of the raster and the size of its cells."""
-    west, south, east, north = world.bounds
-    return np.array([west, south]), np.array([east - west, north - south]) / RASTER_SIDE
-
-
-def _raster_cell(place: NDArray[np.float64]) -> NDArray[np.int64]:
+def _raster_cell(place: Floats) -> Ints:
     return np.clip(np.floor(place).astype(np.int64), 0, RASTER_SIDE - 1)
-
-
-def _short_pieces(land: Any, length: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of short pieces of every ring of the land."""
-    rings = shapely.get_rings(shapely.get_parts(land))
-    fine = shapely.segmentize(rings, length)
-    coordinates, ring = shapely.get_coordinates(fine, return_index=True)
-    same = ring[1:] == ring[:-1]
-    return coordinates[:-1][same], coordinates[1:][same]

@@ -7,12 +7,12 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from pointveil.ground.clipping import LandOf, Regions
+from pointveil.cells.arrays import Bools, Floats, Ints
+from pointveil.cells.regions import Regions
+from pointveil.ground.clipping import LandOf
 from pointveil.ground.triangles import Triangulation
-from pointveil.world.projection import Floats
 from pointveil.world.world import World
 
-Ints = NDArray[np.int64]
 STEP = 1e-6  # how far past a side "just past it" is, of the way from the middle to the side
 
 
@@ -77,16 +77,14 @@ def _fans_of_polygons(outlines: NDArray[Any]) -> tuple[Ints, Floats]:
     return owner, np.stack([middle[owner], points[:-1][along], points[1:][along]], axis=1)
 
 
-def _wholly_on_land(polygons: NDArray[Any], outlines: NDArray[Any], world: World) -> NDArray[np.bool_]:
+def _wholly_on_land(polygons: NDArray[Any], outlines: NDArray[Any], world: World) -> Bools:
     """Return which polygons are convex and have no water."""
     convex = shapely.area(polygons) >= shapely.area(outlines) * (1 - 1e-9)
     shapely.prepare(world.land)
     return np.asarray(convex & shapely.covers(world.land, polygons))
 
 
-def _on_land(
-    regions: Regions, which: Ints, owner: Ints, corners: Floats, dry: NDArray[np.bool_], world: World
-) -> Triangulation:
+def _on_land(regions: Regions, which: Ints, owner: Ints, corners: Floats, dry: Bools, world: World) -> Triangulation:
     """Return the land of each triangle of a fan, cut into triangles again where a shore crosses it."""
     wet = np.flatnonzero(~dry[owner])
     clipped = np.full(len(owner), None, dtype=object)

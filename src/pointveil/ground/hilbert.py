@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from pointveil.cells.arrays import Ints, blocks
 
 BLOCK = 2**18  # cells at a time, so that many need little memory
 
@@ -14,8 +14,7 @@ def hilbert_index(column: NDArray[np.integer], row: NDArray[np.integer], order: 
     Every square of a quadtree over the cells is one unbroken run of the curve.
     """
     place = np.empty(len(column), dtype=np.int64)
-    for start in range(0, len(column), BLOCK):
-        part = slice(start, start + BLOCK)
+    for part in blocks(len(column), BLOCK):
         place[part] = _index(column[part].astype(np.int64), row[part].astype(np.int64), order)
     return place
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.world.projection import Bounds, Floats
+from pointveil.cells.arrays import Bounds, Floats
 
 STEPS = 24
 MOST_PLACES = 2_000_000

@@ -7,24 +7,27 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, blocks
+from pointveil.cells.raster import MASKED, Raster
 from pointveil.ground.clipping import sort_rectangles
 from pointveil.ground.hilbert import hilbert_index
-from pointveil.ground.raster import DISTANCES, MASKED, Floats, Ints, Raster, ShortInts
 from pointveil.ground.road_distance import NEAR, cell_distances, pixel_distances
 from pointveil.ground.triangles import Triangulation
 from pointveil.network.network import Network
 from pointveil.world.world import World
 
-Bools = NDArray[np.bool_]
 Pixels = NDArray[np.uint8]
 
+DISTANCES = np.array(
+    [0, 1.5, 3, 4.5, 6, 8, 10, 12.5, 15, 18, 22, 27, 33, 40, 50, 65, 80, 100, 140, 200, 300, 500, 1000, 2000, 5000]
+)
+"""Where the bins of distance to a road begin, in metres; the last is open. Those beyond 100 m may be left out."""
 TILE = 64
 PIXEL = 2.5
 MOST_PIXELS = 4e7
 SLIVER_SITES = 1000
 LEAST_LAND = 0.02
 """The part of the land that a far bin must have."""
-BLOCK = 2**16
 
 
 class Sizes(NamedTuple):
@@ -111,15 +114,15 @@ def _assembled(sizes: Sizes, cells: Cells, pixels: Pixels) -> Raster:
 
 def _entries(patch: ShortInts, pixels: Pixels, sizes: Sizes) -> Iterator[tuple[ShortInts, Pixels, ShortInts]]:
     """Yield the pairs of cell and bin that there are, with the pixels of each, for some cells at a time."""
-    for start in range(0, len(patch), BLOCK):
-        part = patch[start : start + BLOCK]
+    for block in blocks(len(patch)):
+        part = patch[block]
         fine, plain = np.flatnonzero(part >= 0), np.flatnonzero(part < 0)
         area = np.zeros((len(part), MASKED + 1), dtype=np.int32)
         area[plain, -1 - part[plain]] = sizes.per_side**2
         code = fine[:, None] * (MASKED + 1) + pixels[part[fine]]
         area += np.bincount(code.ravel(), minlength=area.size).reshape(area.shape).astype(np.int32)
         cell, bin_ = np.nonzero(area[:, : sizes.bins])
-        yield (start + cell).astype(np.int32), bin_.astype(np.uint8), area[cell, bin_]
+        yield (block.start + cell).astype(np.int32), bin_.astype(np.uint8), area[cell, bin_]
 
 
 def _sliver(world: World, sizes: Sizes) -> Raster:

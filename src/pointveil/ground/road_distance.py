@@ -7,7 +7,8 @@ import shapely
 from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
-Floats = NDArray[np.float64]
+from pointveil.cells.arrays import Floats, Ints, numbered
+from pointveil.world.shapes import straight_pieces
 
 NEAR = 100.0
 """Metres: beyond this the distance to a road is told by the cell, not by the pixel."""
@@ -56,14 +57,11 @@ def pixel_distances(
     return _segment_distances(x, y, start[own], end[own])
 
 
-def _dense(lines: NDArray[Any], step: float) -> tuple[Floats, NDArray[np.int64], Floats, Floats]:
+def _dense(lines: NDArray[Any], step: float) -> tuple[Floats, Ints, Floats, Floats]:
     """Return places at most `step` apart on every segment, the segment of each, and the segments' ends."""
-    coordinates, line = shapely.get_coordinates(lines, return_index=True)
-    same = line[1:] == line[:-1]
-    start, end = coordinates[:-1][same], coordinates[1:][same]
+    start, end, _ = straight_pieces(lines)
     count = np.maximum(1, np.ceil(np.hypot(*(end - start).T) / step)).astype(np.int64) + 1
-    segment = np.repeat(np.arange(len(start)), count)
-    number = np.arange(len(segment)) - np.repeat(np.cumsum(count) - count, count)
+    segment, number = numbered(count)
     share = number / (count[segment] - 1)
     return start[segment] + share[:, None] * (end - start)[segment], segment, start, end
 

@@ -3,18 +3,18 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.ground.raster import Raster
+from pointveil.cells.arrays import Floats
+from pointveil.cells.raster import Raster
 from pointveil.world.world import World
-
-Floats = NDArray[np.float64]
 
 MOST_SITES = 2e7
 
 
 def on_sites(raster: Raster, world: World, rounded_to: int) -> Raster:
     """Return the raster when only rounded coordinates occur: areas become numbers of such places."""
+    if raster.sites is not None:
+        return raster
     projection = world.projection
     steps = projection.steps_per_unit / rounded_to
     west, south = projection.origin
@@ -27,8 +27,6 @@ def on_sites(raster: Raster, world: World, rounded_to: int) -> Raster:
     across, along = np.meshgrid((x - west) * per_x, (y - south) * per_y, indexing="ij")
     sites = np.column_stack([across.ravel(), along.ravel()])
     sites = sites[world.on_land(sites)]
-    if raster.sites is not None:
-        return raster
     bin_ = raster.bin_of(sites)
     sites, bin_ = sites[bin_ >= 0], bin_[bin_ >= 0]
     if not len(sites):

@@ -9,12 +9,10 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from pointveil.cells.arrays import Bools, Floats, Ints, blocks, numbered
 from pointveil.errors import InputError
-from pointveil.world.projection import Floats
 
-Ints = NDArray[np.int64]
-
-BLOCK = 1 << 16  # points at a time: the work stays in the processor's cache
+BLOCK = 1 << 16  # places at a time; another number would draw others from the same seed
 MOST_AREA_LOST = 1e-6  # of a region: far more than roundings, far less than a triangle that matters
 SLIVER = 1e-3
 """Square metres that may get lost in any case: rounding leaves slivers where water meets a border of a region."""
@@ -68,8 +66,8 @@ class Triangulation:
         """Return an even random point in each given region, all of which must have area."""
         region = np.asarray(region, dtype=np.int64)
         self._refuse_empty(region)
-        blocks = [region[start : start + BLOCK] for start in range(0, len(region), BLOCK)]
-        return np.concatenate([np.empty((0, 2)), *(self._pick(block, rng) for block in blocks)])
+        parts = (self._pick(region[block], rng) for block in blocks(len(region), BLOCK))
+        return np.concatenate([np.empty((0, 2)), *parts])
 
     def _pick(self, region: Ints, rng: np.random.Generator) -> Floats:
         triangle = self._pick_triangles(region, rng)
@@ -131,7 +129,7 @@ def _parts(shapes: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
     return shapely.remove_repeated_points(parts[kept]), owner[kept]
 
 
-def _are_convex(parts: NDArray[Any]) -> NDArray[np.bool_]:
+def _are_convex(parts: NDArray[Any]) -> Bools:
     """Return which polygons have no holes and turn one way only."""
     points, part = shapely.get_coordinates(parts, return_index=True)
     within = part[1:] == part[:-1]
@@ -141,11 +139,11 @@ def _are_convex(parts: NDArray[Any]) -> NDArray[np.bool_]:
     turns = steps[:, 0] * steps[following, 1] - steps[:, 1] * steps[following, 0]
     left = np.bincount(part, turns > 0, len(parts))
     right = np.bincount(part, turns < 0, len(parts))
-    convex: NDArray[np.bool_] = ((left == 0) | (right == 0)) & (shapely.get_num_interior_rings(parts) == 0)
+    convex: Bools = ((left == 0) | (right == 0)) & (shapely.get_num_interior_rings(parts) == 0)
     return convex
 
 
-def _ends(sorted_numbers: Ints) -> NDArray[np.bool_]:
+def _ends(sorted_numbers: Ints) -> Bools:
     """Return which numbers are the last of a run of equal ones."""
     ends = np.ones(len(sorted_numbers), dtype=bool)
     ends[:-1] = sorted_numbers[1:] != sorted_numbers[:-1]
@@ -156,10 +154,8 @@ def _fans(parts: NDArray[Any]) -> tuple[Floats, Ints]:
     """Cut convex polygons into triangles around their first corner."""
     points = shapely.get_coordinates(parts)
     lengths = shapely.get_num_coordinates(parts)
-    triangles = lengths - 3
-    owner = np.repeat(np.arange(len(parts)), triangles)
+    owner, number = numbered(lengths - 3)
     apex = (np.cumsum(lengths) - lengths)[owner]
-    number = np.arange(len(owner)) - (np.cumsum(triangles) - triangles)[owner]
     corners = np.stack([points[apex], points[apex + number + 1], points[apex + number + 2]], axis=1)
     return corners, owner
 

@@ -3,18 +3,13 @@
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, numbered
 from pointveil.cells.grid import Grid
-from pointveil.network.segments import Segments
-from pointveil.world.projection import Floats
-
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
-Numbers = NDArray[np.int32]
+from pointveil.cells.segments import Segments
 
 PAIRS = 1 << 15  # pairs of cell and candidate at a time: the work stays in the processor's cache
 FAR = 2  # diagonals of a cell of the grid: farther from all roads points are rare
@@ -44,7 +39,7 @@ class Cells:
     before
         How many the cell had that it was cut from.
     candidates
-        Numbers of segments, rising for each cell.
+        ShortInts of segments, rising for each cell.
     """
 
     column: Ints
@@ -54,7 +49,7 @@ class Cells:
     distance: Floats
     counts: Ints
     before: Ints
-    candidates: Numbers
+    candidates: ShortInts
 
     @classmethod
     def of(cls, segments: Segments, grid: Grid, halvings: int) -> "Cells":
@@ -93,9 +88,7 @@ class Cells:
 
     def only(self, kept: Bools) -> "Cells":
         """Return some of the cells."""
-        candidates = self.candidates[np.repeat(kept, self.counts)]
-        own = (self.column[kept], self.row[kept], self.corner, self.size, self.distance[kept])
-        return Cells(*own, self.counts[kept], self.before[kept], candidates)
+        return self._some(kept, self.candidates[np.repeat(kept, self.counts)])
 
     def halved(self, segments: Segments) -> "Cells":
         """Cut every cell into four, and drop the candidates that are too far from each.
@@ -147,10 +140,9 @@ class Cells:
     def _in_rows(self, columns: int) -> "Cells":
         """Return the cells row by row."""
         order = np.argsort(self.row * columns + self.column)
-        counts, first = self.counts[order], np.cumsum(self.counts) - self.counts
-        place = np.arange(counts.sum()) + np.repeat(first[order] - (np.cumsum(counts) - counts), counts)
-        own = (self.column[order], self.row[order], self.corner, self.size, self.distance[order])
-        return Cells(*own, counts, self.before[order], self.candidates[place])
+        first = np.cumsum(self.counts) - self.counts
+        cell, number = numbered(self.counts[order])
+        return self._some(order, self.candidates[first[order][cell] + number])
 
     @property
     def _half(self) -> tuple[float, float]:
@@ -161,12 +153,13 @@ class Cells:
         starts = np.concatenate([[0], np.cumsum(self.counts)])
         inner = np.searchsorted(starts, np.arange(PAIRS, starts[-1], PAIRS))
         cuts = np.unique(np.concatenate([[0], inner, [len(self)]]))
-        return [self._slice(starts, *pair) for pair in itertools.pairwise(cuts)] or [self]
+        pairs = itertools.pairwise(cuts)
+        return [self._some(slice(*pair), self.candidates[slice(*starts[list(pair)])]) for pair in pairs] or [self]
 
-    def _slice(self, starts: Ints, begin: int, end: int) -> "Cells":
-        some = slice(begin, end)
-        own = (self.column[some], self.row[some], self.corner, self.size, self.distance[some])
-        return Cells(*own, self.counts[some], self.before[some], self.candidates[starts[begin] : starts[end]])
+    def _some(self, which: Bools | Ints | slice, candidates: ShortInts) -> "Cells":
+        """Return these cells, with their candidates."""
+        names = ("column", "row", "distance", "counts", "before")
+        return replace(self, **{name: getattr(self, name)[which] for name in names}, candidates=candidates)
 
 
 def far_from(grid: Grid) -> float:

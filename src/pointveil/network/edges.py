@@ -9,12 +9,10 @@ import pyarrow as pa
 import shapely
 from numpy.typing import NDArray
 
+from pointveil.cells.arrays import Bools, Floats, Ints
 from pointveil.errors import InputError
-from pointveil.world.projection import Floats
 from pointveil.world.world import World
 
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Lines = NDArray[Any]
 
 SAME_PLACE = 1e-3  # metres: vertices that round to the same millimetre are one

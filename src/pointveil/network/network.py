@@ -6,40 +6,12 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.network.candidates import CandidateGrid
+from pointveil.cells.arrays import Bounds, Floats
+from pointveil.cells.streets import Nearest, Streets
 from pointveil.network.edges import Edges, clean_edges
-from pointveil.network.segments import Segments
-from pointveil.world.projection import Bounds, Floats
+from pointveil.network.lines import streets_of
 from pointveil.world.world import World
-
-Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Nearest:
-    """Where points lie, seen from their nearest edge.
-
-    Parameters
-    ----------
-    edge
-        The number of the nearest edge, the lowest of equals.
-    foot
-        The nearest place on it.
-    along
-        Metres from the edge's beginning to the foot.
-    offset
-        Metres from the foot to the point.
-    side
-        1 for points on the left of the edge, -1 on the right, 0 on the line itself.
-    """
-
-    edge: Ints
-    foot: Floats
-    along: Floats
-    offset: Floats
-    side: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,34 +40,22 @@ class Network:
         return len(self.edges.lines)
 
     @cached_property
-    def segments(self) -> Segments:
-        """The straight segments of all edges."""
-        return Segments.of(self.edges.lines)
+    def streets(self) -> Streets:
+        """The table that finds the nearest edge."""
+        return streets_of(self.edges.lines, self.bounds)
 
     @property
     def lengths(self) -> Floats:
         """Metres of each edge."""
-        return self.segments.edge_lengths
-
-    @cached_property
-    def candidates(self) -> CandidateGrid:
-        """The grid that makes searching fast."""
-        return CandidateGrid.over(self.segments, self.bounds)
+        return self.streets.lengths
 
     def nearest(self, xy: Floats) -> Nearest:
-        """Return the nearest edge of each point, and where the point lies along it.
-
-        Points that are no numbers have edge -1.
-        """
-        xy = np.asarray(xy, dtype=np.float64)
-        segment, offset = self.candidates.nearest(xy)
-        foot, along, side = self.segments.feet(xy, segment)
-        edge = np.where(segment < 0, -1, self.segments.edge[segment])
-        return Nearest(edge, foot, along, offset, side)
+        """Return the nearest edge of each public place, and where the place lies along it."""
+        return self.streets.nearest(xy)
 
     def distances(self, xy: Floats) -> Floats:
-        """Return the distance of each point to its nearest edge, in metres."""
-        return self.candidates.nearest(np.asarray(xy, dtype=np.float64))[1]
+        """Return the distance of each public place to its nearest edge, in metres."""
+        return self.streets.distances(xy)
 
     def describe(self) -> dict[str, Any]:
         """Return public facts about the network, ready for JSON."""

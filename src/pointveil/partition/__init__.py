@@ -1,4 +1,4 @@
-"""Where: divide the world and count each region."""
+"""Where: divide the world and count each region; handed the world, a budget and noisy answers, never a record."""
 
 from pointveil.partition.adaptive_grid import AdaptiveGrid as AdaptiveGrid
 from pointveil.partition.base import PARTITIONERS as PARTITIONERS

@@ -9,10 +9,11 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells import Everywhere, Regions
 from pointveil.estimate import project_to_total
-from pointveil.ground import LandOf, Regions, clip_to_land
+from pointveil.ground import LandOf, clip_to_land
 from pointveil.plugins import Parts
-from pointveil.vault import Everywhere, NoisyCounts, Respondent, Share
+from pointveil.vault import NoisyCounts, Respondent, Share
 from pointveil.world import World
 
 MOST_SIDE = 4096

@@ -4,16 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import Grid, Voronoi, nearest_of
+from pointveil.cells import Floats, Grid, Voronoi, nearest_of
 from pointveil.errors import InputError
 from pointveil.ground import pack
 from pointveil.partition.base import Budget, Counted, ask_total, grid_side, partitioner, settle
 from pointveil.vault import Respondent
 from pointveil.world import World
 
-Floats = NDArray[np.float64]
 CENTIMETRE = 0.01
 MOST_CLUSTERS = 100_000
 

@@ -7,9 +7,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells.street_cells import RoadCells, road_cells
+from pointveil.cells import RoadCells
 from pointveil.errors import InputError
 from pointveil.estimate import project_to_total
+from pointveil.network import road_cells
 from pointveil.partition.base import Budget, partitioner
 from pointveil.vault import NoisyCounts, Respondent
 from pointveil.world import World
@@ -89,7 +90,7 @@ class RoadSegments:
         noisy = vault.count(cells, budget["count"])
         raw = np.where(cells.habitable, noisy.values, 0).astype(np.float64)
         limit = threshold(noisy, self.noise_quantile)
-        edges = len(cells.network)
+        edges = len(cells.streets)
         # Edges and far cells apart: otherwise the noise of many empty far cells would draw people away from the roads.
         counts = np.concatenate([believe(raw[:edges], limit), believe(raw[edges:], limit)])
         return RoadCounts(cells, noisy, np.where(cells.habitable, counts, 0.0))

@@ -9,17 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from pointveil.cells import COARSER, Precision
+from pointveil.cells import COARSER, Distances, Everywhere, Floats, Leaves, Precision, Raster, blocks
 from pointveil.estimate.denoising import denoise
 from pointveil.estimate.projection import project_to_total
 from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law
 from pointveil.estimate.totals import at_most_the_total, fuse_blocks, match_totals
-from pointveil.ground import Distances, Leaves, Raster, leaves_from_levels, peopled_area, raster_of, split_levels
+from pointveil.ground import leaves_from_levels, peopled_area, raster_of, split_levels
 from pointveil.partition.base import Budget, partitioner
-from pointveil.vault import Everywhere, NoisyCounts, Respondent, Share
+from pointveil.vault import NoisyCounts, Respondent, Share
 from pointveil.world import World
-
-Floats = NDArray[np.float64]
 
 COARSEST_CELL, FINEST_CELL = 64.0, 5.0  # metres
 MOST_CELLS = 2**24
@@ -128,11 +126,13 @@ class Veil:
         shares = _without_roads(budget) if world.roads is None else budget
         epsilon = sum((share.epsilon for share in shares.values()), Fraction(0)) / vault.points_per_unit
         # The total is then a sum of several noisy counts, and less sure: more than a small epsilon can afford.
-        precision = Precision(world.projection) if epsilon >= LEAST_FOR_ROUNDING else Everywhere()
+        precision = Precision(world.projection.plane) if epsilon >= LEAST_FOR_ROUNDING else Everywhere()
         totals = vault.count(precision, shares["total"])
         total = max(1, int(totals.values.sum()))
         few = total * float(epsilon) < FEW
-        side = math.sqrt((FEW_POINTS * box_area(world) if few else self.block_points * peopled_area(world)) / total)
+        side = math.sqrt(
+            (FEW_POINTS * math.prod(world.size) if few else self.block_points * peopled_area(world)) / total
+        )
         lattice = self.lattice(world, side / math.sqrt(epsilon))
         raster = raster_of(world, lattice.side, 1 << lattice.top, rounded_to=shared_rounding(totals))
         blocks = squares_of(raster, lattice.block)
@@ -167,9 +167,8 @@ class Veil:
 
         Sides are powers of the root of two, so that nearby totals give the same raster, which is kept.
         """
-        west, south, east, north = world.bounds
-        widest = max(east - west, north - south)
-        finest = max(FINEST_CELL, math.sqrt((east - west) * (north - south) / MOST_CELLS))
+        widest = max(world.size)
+        finest = max(FINEST_CELL, math.sqrt(math.prod(world.size) / MOST_CELLS))
         side = min(max(side, 2**BLOCK_LEVELS * finest), widest)
         side = 2.0 ** (round(2 * math.log2(side)) / 2)
         block = max(BLOCK_LEVELS, math.ceil(math.log2(side / COARSEST_CELL)))
@@ -242,18 +241,11 @@ def squares_of(raster: Raster, level: int) -> Leaves:
     return leaves_from_levels(raster, np.full(raster.shape, level, dtype=np.int8))
 
 
-def box_area(world: World) -> float:
-    """Return the area of the box around the world, in square metres."""
-    west, south, east, north = world.bounds
-    return (east - west) * (north - south)
-
-
 def cell_weights(raster: Raster, factor: Floats) -> Floats:
     """Return the area of each cell weighted by the factors of distance, (cells,); some entries at a time."""
     weights = np.zeros(len(raster.column))
-    for start in range(0, len(raster.entry_cell), BLOCK):
-        part = slice(start, start + BLOCK)
-        first = raster.entry_cell[start]  # entries are ordered by cell, so a part of them touches few cells
+    for part in blocks(len(raster.entry_cell), BLOCK):
+        first = raster.entry_cell[part.start]  # entries are ordered by cell, so a part of them touches few cells
         here = np.bincount(raster.entry_cell[part] - first, raster.entry_area[part] * factor[raster.entry_bin[part]])
         weights[first : first + len(here)] += here
     return weights

@@ -1,4 +1,4 @@
-"""How: place points within a region."""
+"""How: place points within a region; handed noisy answers, never a record, and for drawing not even the vault."""
 
 from pointveil.placement.along_roads import AlongRoads as AlongRoads
 from pointveil.placement.base import PLACEMENTS as PLACEMENTS

@@ -5,24 +5,18 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import NestedGrid
-from pointveil.cells.street_cells import RoadBins
-from pointveil.cells.street_offsets import ON_THE_ROAD, EdgeOffsets, KindOffsets
+from pointveil.cells import ON_THE_ROAD, EdgeOffsets, KindOffsets, NestedGrid, RoadBins, Streets
+from pointveil.cells.arrays import Bools, Floats, Ints, numbered
 from pointveil.errors import InputError
 from pointveil.estimate import project_parts, reconcile, round_to_total
 from pointveil.estimate.offset_laws import OffsetLaws, edge_laws, kind_laws
 from pointveil.ground import Triangulation
-from pointveil.network.network import Network
+from pointveil.network import open_parts, places_along
 from pointveil.partition import Budget, RoadCounts
 from pointveil.placement.base import placement
 from pointveil.vault import NoisyCounts, Respondent, Share
 from pointveil.world import World
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 MOST_PARTS = 2**22
 """No edges and far cells are cut into more parts, whatever the noisy counts say."""
@@ -95,15 +89,15 @@ class AlongRoads:
             raise InputError("AlongRoads places points along road segments: divide the world with RoadSegments.")
         bins = self._cut(counted, float(budget["along"].epsilon) / vault.points_per_unit)
         along = vault.count(bins, budget["along"])
-        counts = part_counts(counted, bins, along)
+        counts = part_counts(counted, bins, open_parts(bins, world), along)
         laws = OFFSETS[self.offsets](vault, counted, float(counts[bins.first[-1] :].sum()), budget["offset"])
         return RoadAnswers(bins, counts, laws)
 
     def _cut(self, counted: RoadCounts, epsilon: float) -> RoadBins:
         """Cut edges into as many parts as the root of their noisy count (the paper's α), far cells as AGrid would."""
-        network, far = counted.cells.network, counted.cells.far
-        near, away = counted.counts[: len(network)], counted.counts[len(network) :]
-        bins = np.clip(np.rint(np.sqrt(near)), 1, np.maximum(network.lengths // LEAST_LENGTH, 1))
+        streets, far = counted.cells.streets, counted.cells.far
+        near, away = counted.counts[: len(streets)], counted.counts[len(streets) :]
+        bins = np.clip(np.rint(np.sqrt(near)), 1, np.maximum(streets.lengths // LEAST_LENGTH, 1))
         most = max(min(far.cell_size) // LEAST_SIDE, 1)
         sides = np.clip(np.ceil(np.sqrt(away * (epsilon / self.far_granularity))), 1, most)
         excess = (bins.sum() + np.square(sides).sum()) / MOST_PARTS
@@ -117,10 +111,9 @@ class AlongRoads:
     ) -> Floats:
         """Return points beside their edges and in far cells, in random order."""
         whole = round_to_total(answers.counts, count, rng)
-        part = np.repeat(np.arange(len(whole)), whole)
-        near = answers.bins.owner[part] < len(counted.cells.network)
+        part, rank = numbered(whole)
+        near = answers.bins.owner[part] < len(counted.cells.streets)
         # Stratified: a part with n points is cut into n stretches, and one point falls anywhere in each.
-        rank = np.arange(len(part)) - (np.cumsum(whole) - whole)[part]
         stretch = (rank + rng.random(len(part))) / whole[part]
         xy = np.empty((len(part), 2))
         xy[near] = self._beside(world, answers, part[near], stretch[near], rng)
@@ -149,7 +142,7 @@ class AlongRoads:
         return beside.points(np.arange(len(part)))
 
 
-def part_counts(counted: RoadCounts, bins: RoadBins, along: NoisyCounts) -> Floats:
+def part_counts(counted: RoadCounts, bins: RoadBins, is_open: Bools, along: NoisyCounts) -> Floats:
     """Return an estimate for each part, (parts,) people: non-negative, and agreeing with the edges' own counts.
 
     Edges and far cells are first reconciled with the sums of their parts; then each whole's total is shared out.
@@ -160,16 +153,18 @@ def part_counts(counted: RoadCounts, bins: RoadBins, along: NoisyCounts) -> Floa
         The edges and far cells with their counts.
     bins
         Their parts.
+    is_open
+        Which parts can have people.
     along
         What the vault answered for the parts.
     """
-    usable = bins.open_parts & (counted.counts[bins.owner] > 0)
+    usable = is_open & (counted.counts[bins.owner] > 0)
     parts, owner = along.values[usable].astype(np.float64), bins.owner[usable]
     known = counted.noisy.values.astype(np.float64)
     wholes = reconcile(known, counted.noisy.variance, parts, along.variance, owner)
     has_parts = np.flatnonzero(np.bincount(owner, minlength=len(wholes)))
     far = (has_parts >= len(bins.bins)).astype(np.int64)
-    near_and_far = np.array([counted.counts[: len(bins.bins)].sum(), far_total(counted, bins, along)])
+    near_and_far = np.array([counted.counts[: len(bins.bins)].sum(), far_total(counted, bins, is_open, along)])
     totals = np.zeros(len(wholes))
     totals[has_parts] = project_parts(wholes[has_parts], far, near_and_far)
     counts = np.zeros(len(bins))
@@ -177,14 +172,14 @@ def part_counts(counted: RoadCounts, bins: RoadBins, along: NoisyCounts) -> Floa
     return counts
 
 
-def far_total(counted: RoadCounts, bins: RoadBins, along: NoisyCounts) -> float:
+def far_total(counted: RoadCounts, bins: RoadBins, is_open: Bools, along: NoisyCounts) -> float:
     """Return how many people are far from roads, by inverse-variance weighting of both answers.
 
     They are few but far away, so an error here moves the mean distance to roads more than any other.
     """
     edges = len(bins.bins)
     cells = counted.noisy.values[edges:][bins.cells.open_far]
-    parts = along.values[bins.first[-1] :][bins.open_parts[bins.first[-1] :]]
+    parts = along.values[bins.first[-1] :][is_open[bins.first[-1] :]]
     sums = np.array([cells.sum(), parts.sum()], dtype=np.float64)
     doubts = np.array([len(cells) * counted.noisy.variance, len(parts) * along.variance])
     return max(0.0, float(np.average(sums, weights=1 / doubts))) if len(cells) else 0.0
@@ -192,15 +187,15 @@ def far_total(counted: RoadCounts, bins: RoadBins, along: NoisyCounts) -> float:
 
 def ask_by_class(vault: Respondent, counted: RoadCounts, far_people: float, share: Share) -> OffsetLaws:
     """Ask how far from the road people are: by common class of road, the others together, and out of reach."""
-    offsets = KindOffsets.of_classes(counted.cells)
-    people = counted.counts[: len(counted.cells.network)]
+    offsets = KindOffsets(counted.cells)
+    people = counted.counts[: len(counted.cells.streets)]
     return kind_laws(vault.count(offsets, share), offsets, people, far_people)
 
 
 def ask_by_edge(vault: Respondent, counted: RoadCounts, far_people: float, share: Share) -> OffsetLaws:
     """Ask how far from the road people are, for each edge in as many bins as the root of its noisy count."""
     del far_people  # the paper has none
-    near, reach = counted.counts[: len(counted.cells.network)], counted.cells.reach
+    near, reach = counted.counts[: len(counted.cells.streets)], counted.cells.reach
     wide = np.clip(np.rint(np.sqrt(near)), 1, max(1, reach // ON_THE_ROAD))
     wide = np.maximum(wide // max(1.0, wide.sum() / MOST_PARTS), 1)
     offsets = EdgeOffsets(counted.cells, np.where(near > 0, wide, 0).astype(np.int64))
@@ -216,7 +211,7 @@ class _Beside:
 
     Parameters
     ----------
-    world, network
+    world, streets
         Where they are.
     edge, law
         The edge of each point, and the number of the law that its offset follows.
@@ -227,7 +222,7 @@ class _Beside:
     """
 
     world: World
-    network: Network
+    streets: Streets
     edge: Ints
     law: Ints
     place: Floats
@@ -240,14 +235,14 @@ class _Beside:
         cls, world: World, answers: RoadAnswers, part: Ints, stretch: Floats, rng: np.random.Generator
     ) -> "_Beside":
         """Put each point on its part of an edge, with an even side and an offset of its law."""
-        bins, network = answers.bins, answers.bins.cells.network
+        bins, streets = answers.bins, answers.bins.cells.streets
         edge = bins.owner[part]
-        along = (part - bins.first[edge] + stretch) / bins.bins[edge] * network.lengths[edge]
-        place, direction = network.segments.places(edge, along)
+        along = (part - bins.first[edge] + stretch) / bins.bins[edge] * streets.lengths[edge]
+        place, direction = places_along(streets.segments, edge, along)
         normal = np.column_stack([-direction[:, 1], direction[:, 0]])
         side = np.where(rng.random(len(edge)) < 0.5, -1.0, 1.0)
         offset = answers.laws.draw(edge, rng)
-        beside = cls(world, network, edge, answers.laws.of_edge[edge], place, normal, side, offset)
+        beside = cls(world, streets, edge, answers.laws.of_edge[edge], place, normal, side, offset)
         beside.go_beyond_ends(bins, part, rng)
         return beside
 
@@ -260,11 +255,11 @@ class _Beside:
         at_start = part == bins.first[self.edge]
         at_end = part == bins.first[self.edge + 1] - 1
         around = np.pi * self.offset * (at_start.astype(np.float64) + at_end)
-        length = self.network.lengths[self.edge] / bins.bins[self.edge]
+        length = self.streets.lengths[self.edge] / bins.bins[self.edge]
         chosen = np.flatnonzero(rng.random(len(part)) * (around + 2 * length) < around)
         to_start = at_start[chosen] & (~at_end[chosen] | (rng.random(len(chosen)) < 0.5))
-        place, direction = self.network.segments.places(
-            self.edge[chosen], np.where(to_start, 0.0, self.network.lengths[self.edge[chosen]])
+        place, direction = places_along(
+            self.streets.segments, self.edge[chosen], np.where(to_start, 0.0, self.streets.lengths[self.edge[chosen]])
         )
         turn = np.where(to_start, np.pi, 0.0) + rng.uniform(-np.pi / 2, np.pi / 2, len(chosen))
         outward = _rotated(direction, turn)
@@ -281,7 +276,7 @@ class _Beside:
         """Return which of these points are on land and nearer to their own edge than to any other."""
         xy = self._points(which, self.offset[which] if offset is None else offset)
         fitting = self.world.on_land(xy)
-        fitting[fitting] = self.network.nearest(xy[fitting]).edge == self.edge[which[fitting]]
+        fitting[fitting] = self.streets.nearest(xy[fitting]).edge == self.edge[which[fitting]]
         return fitting
 
     def cross(self, misfits: Ints) -> Ints:
@@ -338,7 +333,7 @@ def _far_places(world: World, bins: RoadBins, boxes: Floats, rng: np.random.Gene
     corner, size = boxes[owner, :2], boxes[owner, 2:] - boxes[owner, :2]
     places = corner + rng.random((len(owner), 2)) * size
     dry = np.flatnonzero(world.on_land(places))
-    distance = bins.cells.network.distances(places[dry])
+    distance = bins.cells.streets.distances(places[dry])
     kept = dry[distance > bins.cells.reach]
     return owner[kept], places[kept], distance[distance > bins.cells.reach]
 

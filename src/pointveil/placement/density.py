@@ -6,13 +6,12 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.ground import Raster
+from pointveil.cells import Floats, Raster
+from pointveil.ground import pick_in_entries
 from pointveil.partition import Budget, PlaceMasses
 from pointveil.placement.base import placement
 from pointveil.vault import Respondent
 from pointveil.world import World
-
-Floats = NDArray[np.float64]
 
 BLOCK = 2**18  # points at a time, so that many need little memory
 TRIES = 20
@@ -69,9 +68,9 @@ class Density:
 
 def _pick_dry(raster: Raster, entry: NDArray[np.intp], world: World, rng: np.random.Generator) -> Floats:
     """Return a place in each entry, (n, 2) metres; the shore cuts through pixels, so wet ones are tried again."""
-    xy = raster.pick(entry, rng)
+    xy = pick_in_entries(raster, entry, rng)
     wet = np.flatnonzero(~world.on_land(xy))
     for _ in range(TRIES):
-        xy[wet] = raster.pick(entry[wet], rng)
+        xy[wet] = pick_in_entries(raster, entry[wet], rng)
         wet = wet[~world.on_land(xy[wet])]
     return xy

@@ -6,9 +6,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells import RegionSites
 from pointveil.errors import InputError
 from pointveil.estimate import round_to_total
+from pointveil.ground import SitePlaces
 from pointveil.partition import Budget, Counted
 from pointveil.placement.base import placement
 from pointveil.vault import NoisyPoints, Respondent
@@ -23,7 +23,7 @@ SIDES = (2, 4, 8, 16, 32, 64)
 class Blurred:
     """Where the sites of regions are, and the blurred points on them."""
 
-    sites: RegionSites
+    places: SitePlaces
     points: NoisyPoints
 
 
@@ -60,11 +60,11 @@ class KernelDensity:
 
     def ask(self, vault: Respondent, world: World, counted: Counted, budget: Budget) -> Blurred:
         """Ask roughly where the points of each region are."""
-        sites = RegionSites(counted.regions, counted.land, world, self.side)
-        wanted = np.where(sites.site_counts() > 0, counted.counts, 0.0)
+        places = SitePlaces.of(counted.regions, counted.land, world, self.side)
+        wanted = np.where(places.sites.counts > 0, counted.counts, 0.0)
         # A fixed seed: what is asked must follow from noisy answers alone, or a saved survey could not repeat it.
         whole = round_to_total(wanted, min(counted.total, MOST_BLURRED), np.random.default_rng(0))
-        return Blurred(sites, vault.scatter(sites, whole, budget["place"], max_uses=self.max_uses))
+        return Blurred(places, vault.scatter(places.sites, whole, budget["place"], max_uses=self.max_uses))
 
     def draw(
         self, world: World, counted: Counted, answers: Blurred, count: int, rng: np.random.Generator
@@ -72,7 +72,7 @@ class KernelDensity:
         """Return a place for each blurred point; some twice or not at all if another number is wanted."""
         points = answers.points
         chosen = choose_points(len(points.region), count, rng)
-        return answers.sites.pick(points.region[chosen], points.site[chosen], rng)
+        return answers.places.pick(points.region[chosen], points.site[chosen], rng)
 
 
 def choose_points(available: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:

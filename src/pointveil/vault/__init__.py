@@ -1,11 +1,10 @@
-"""The door of the vault: what the rest of the code may know of it."""
+"""The door of the vault, which holds the real records: others are handed noisy answers, and pay first."""
 
 from pointveil.vault.account import exact_epsilon as exact_epsilon
 from pointveil.vault.answers import NoisyCounts as NoisyCounts
 from pointveil.vault.answers import NoisyPoints as NoisyPoints
 from pointveil.vault.answers import laplace_variance as laplace_variance
 from pointveil.vault.questions import Cells as Cells
-from pointveil.vault.questions import Everywhere as Everywhere
 from pointveil.vault.questions import Respondent as Respondent
 from pointveil.vault.questions import Share as Share
 from pointveil.vault.questions import Sites as Sites

@@ -1,18 +1,17 @@
 """Clean records one by one: a bad record is dropped, and nobody is told."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+import pyproj
 
-from pointveil.files.crs import transform
+from pointveil.cells.arrays import Bools, Floats, ShortInts, blocks
+from pointveil.cells.land import LandTest, PlainBox
+from pointveil.cells.plane import Plane
+from pointveil.files.crs import same_crs
 from pointveil.world import World
-
-BLOCK = 2**16  # records at a time: the work stays in the processor's cache
-FARTHEST = 2**31 - 1
-
-Coordinates = NDArray[np.float64]
-Steps = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -24,56 +23,44 @@ class Cleaner:
 
     Parameters
     ----------
-    world
-        The boundary and the water.
-    crs
-        The coordinate system of the records.
+    plane
+        Brings records to metres and to the lattice.
+    land
+        Says which records lie on land, within the boundary.
+    transformer
+        Brings records to the world's CRS; None if they are given in it.
     """
 
-    world: World
-    crs: str
+    plane: Plane
+    land: LandTest | PlainBox
+    transformer: pyproj.Transformer | None = None
 
-    def clean(self, coordinates: Coordinates) -> tuple[Steps, NDArray[np.bool_]]:
+    @classmethod
+    def of(cls, world: World, crs: str) -> Cleaner:
+        """Return what cleans records in this CRS for this world."""
+        return cls(world.projection.plane, world.land_test, _transformer(crs, world.projection.crs))
+
+    def clean(self, coordinates: Floats) -> tuple[ShortInts, Bools]:
         """Return how many lattice steps each record lies from the world's corner, and which records are good."""
-        to_world = transform(self.crs, self.world.projection.crs)
         steps = np.zeros((len(coordinates), 2), dtype=np.int32)
         good = np.zeros(len(coordinates), dtype=bool)
-        for start in range(0, len(coordinates), BLOCK):
-            block = slice(start, start + BLOCK)
-            steps[block], good[block] = self._clean_block(to_world(coordinates[block]))
+        for block in blocks(len(coordinates)):
+            steps[block], good[block] = self.plane.to_steps(self._transformed(coordinates[block]))
+            good[block] &= self.land.holds(self.to_metres(steps[block]))
         return steps, good
 
-    def to_metres(self, steps: Steps) -> Coordinates:
+    def to_metres(self, steps: ShortInts) -> Floats:
         """Return lattice steps as metres."""
-        units = (steps + self._corner) / self._per_unit
-        return np.asarray((units - self._origin) * self._metres, dtype=np.float64)
+        return self.plane.from_steps(steps)
 
-    def _clean_block(self, outside: Coordinates) -> tuple[Steps, NDArray[np.bool_]]:
-        with np.errstate(all="ignore"):
-            # By way of metres, because that brings a world across the antimeridian into one piece.
-            steps = self.world.projection.to_metres(outside) / self._metres + self._origin
-            steps = np.rint(steps * self._per_unit) - self._corner
-            good = (np.abs(steps[:, 0]) < FARTHEST) & (np.abs(steps[:, 1]) < FARTHEST)
-            if self.world.projection.is_geographic:
-                good &= (np.abs(outside[:, 0]) <= 180) & (np.abs(outside[:, 1]) <= 90)
-            steps[~good] = 0
-            whole = steps.astype(np.int32)
-            good &= self.world.on_land(self.to_metres(whole))
-        return whole, good
+    def _transformed(self, coordinates: Floats) -> Floats:
+        """Bring records to the world's CRS; what cannot be transformed becomes infinite."""
+        if self.transformer is None:
+            return coordinates
+        return np.column_stack(self.transformer.transform(coordinates[:, 0], coordinates[:, 1], errcheck=False))
 
-    @property
-    def _per_unit(self) -> int:
-        return self.world.projection.steps_per_unit
 
-    @property
-    def _origin(self) -> Coordinates:
-        return np.array(self.world.projection.origin)
-
-    @property
-    def _metres(self) -> Coordinates:
-        return np.array(self.world.projection.metres_per_unit)
-
-    @property
-    def _corner(self) -> Coordinates:
-        """The lattice point next to the world's corner, in whole steps from zero."""
-        return np.rint(self._origin * self._per_unit)
+def _transformer(source: str, target: str) -> pyproj.Transformer | None:
+    if same_crs(source, target):
+        return None
+    return pyproj.Transformer.from_crs(source, target, always_xy=True)

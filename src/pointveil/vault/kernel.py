@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells.arrays import Ints
+
 Words = Callable[[int], NDArray[np.uint64]]
-Numbers = NDArray[np.int64]
 WEIGHT_STEPS = 2**20
 """The weight of a site outside the window; inside it is heavier, by a factor of at most exp(epsilon)."""
 TAYLOR_TERMS = 80
@@ -19,15 +20,15 @@ MOST_SITES = 2**12
 
 
 def scatter_tokens(
-    regions: Numbers,
-    sites: Numbers,
-    site_counts: Numbers,
-    wanted: Numbers,
+    regions: Ints,
+    sites: Ints,
+    site_counts: Ints,
+    wanted: Ints,
     *,
     epsilon_per_use: Fraction,
     max_uses: int,
     words: Words,
-) -> tuple[Numbers, Numbers]:
+) -> tuple[Ints, Ints]:
     """Return regions and sites of blurred points, `wanted` in each region, shuffled.
 
     Neighbours: add or remove one point, which enters the pool `max_uses` times; each use costs `epsilon_per_use`
@@ -46,9 +47,7 @@ def scatter_tokens(
     return region, blur_sites(site, site_counts[region], epsilon_per_use, words)
 
 
-def _draw_pool(
-    regions: Numbers, sites: Numbers, wanted: Numbers, max_uses: int, words: Words
-) -> tuple[Numbers, Numbers]:
+def _draw_pool(regions: Ints, sites: Ints, wanted: Ints, max_uses: int, words: Words) -> tuple[Ints, Ints]:
     """Return up to `wanted` tokens of each region, chosen evenly from all its points' tokens."""
     token_region = np.tile(regions, max_uses)
     token_site = np.tile(sites, max_uses)
@@ -60,7 +59,7 @@ def _draw_pool(
     return token_region[chosen], token_site[chosen]
 
 
-def blur_sites(site: Numbers, count: Numbers, epsilon: Fraction, words: Words) -> Numbers:
+def blur_sites(site: Ints, count: Ints, epsilon: Fraction, words: Words) -> Ints:
     """Return a site drawn around each given one, of `count` sites numbered from 0; -1 stands for "anywhere".
 
     A window of fixed size holds the site. Each site in it has the weight `inside`, all others WEIGHT_STEPS, and
@@ -93,7 +92,7 @@ def weight_inside(epsilon: Fraction) -> int:
     return math.floor(total * WEIGHT_STEPS)
 
 
-def window_sizes(count: Numbers, inside: int) -> Numbers:
+def window_sizes(count: Ints, inside: int) -> Ints:
     """Return how many sites the window has: the share 1 / (1 + sqrt(weight)) tells most about a point.
 
     It depends on the number of sites alone, never on the point, so floating point can do no harm here.
@@ -114,7 +113,7 @@ def below(limits: NDArray[np.uint64], words: Words) -> NDArray[np.uint64]:
     return result % limits
 
 
-def random_order(count: int, words: Words) -> Numbers:
+def random_order(count: int, words: Words) -> Ints:
     """Return an even random order of `count` things: sort by fresh words, again if two are equal."""
     while True:
         keys = words(count)

@@ -73,14 +73,3 @@ class Respondent(Protocol):
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Answer roughly where in each region the points are."""
         ...
-
-
-class Everywhere:
-    """The one cell that holds every point, to ask how many there are."""
-
-    def __len__(self) -> int:
-        return 1
-
-    def locate(self, xy: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return cell 0 for every point."""
-        return np.zeros(len(xy), dtype=np.int64)

@@ -278,7 +278,7 @@ class Vault:
 def make_engine(points: PointSource, world: World, protection: Protection) -> LocalEngine:
     """Return what reads, cleans and bounds the points."""
     at_most = None if protection.person is None else AtMost(protection.points)
-    return LocalEngine(points, Cleaner(world, points.layout.crs), at_most)
+    return LocalEngine(points, Cleaner.of(world, points.layout.crs), at_most)
 
 
 def locate_sites(

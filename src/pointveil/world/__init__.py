@@ -1,4 +1,4 @@
-"""Public knowledge about a place: boundary, land, layers and projection; no private record comes here."""
+"""Public knowledge about a place: boundary, land, layers and projection; handed public shapes, never a record."""
 
 from pointveil.files.vector_layer import LINES as LINES
 from pointveil.files.vector_layer import POLYGONS as POLYGONS

@@ -1,172 +1,70 @@
-"""Say quickly and exactly which points lie on land."""
+"""Find where the shore is, and make the table that says which places are land."""
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 
-from pointveil.world.projection import Bounds, Floats
+from pointveil.cells.arrays import Bools, Bounds
+from pointveil.cells.land import LAND, MIXED, SEA, LandTest, PlainBox
+from pointveil.world.shapes import straight_pieces
 
-Bools = NDArray[np.bool_]
-
-SEA, LAND, MIXED = 0, 1, 2
 MOST_CELLS = 1 << 20  # a raster of a megabyte stays in the processor's cache
-BLOCK = 1 << 15
+MARGIN = 1e-6  # of a cell: far more than any rounding
 
 
-@dataclass(frozen=True)
-class PlainBox:
-    """Land that is a box: its west and south edges are land, its east and north edges are not.
-
-    Parameters
-    ----------
-    bounds
-        West, south, east and north, in metres.
-    """
-
-    bounds: Bounds
-
-    def holds(self, xy: Floats) -> Bools:
-        """Return which points lie in the box; silent always."""
-        west, south, east, north = self.bounds
-        x, y = xy[:, 0], xy[:, 1]
-        inside = x >= west
-        for test in (x < east, y >= south, y < north):
-            inside &= test
-        return inside
+def land_test(land: Any, bounds: Bounds) -> PlainBox | LandTest:
+    """Return what says which places are land, given the land and the bounds of the world, in metres."""
+    if shapely.equals(land, shapely.box(*bounds)):
+        return PlainBox(bounds)
+    west, south, east, north = bounds
+    # Cells about as wide as high.
+    columns = int(np.clip(np.sqrt(MOST_CELLS * (east - west) / (north - south)), 1, MOST_CELLS))
+    shape = columns, max(1, MOST_CELLS // columns)
+    return LandTest(land, bounds, np.pad(_raster(land, bounds, shape), 1, constant_values=SEA))
 
 
-@dataclass(frozen=True)
-class LandTest:
-    """Land of any shape, with a raster that decides all points but those near a shore.
+def shore_cells(land: Any, bounds: Bounds, shape: tuple[int, int], *, margin: float = 0.0) -> Bools:
+    """Return which cells of a raster the edge of the land may enter: all that it does, and a few near it.
 
-    A shore is land; the east and north edges of the bounds are not, so that every point on land is in one
-    cell of any grid over them.
+    The edge is cut into pieces shorter than a cell, so that the four corners of a piece's box mark every cell it meets.
 
     Parameters
     ----------
     land
-        The land, in metres.
+        In metres.
     bounds
-        West, south, east and north of the world, in metres.
+        West, south, east and north of the raster, in metres.
+    shape
+        Its columns and rows, as of what is returned.
+    margin
+        How near to a cell the edge may come without marking it, as a part of the cell.
     """
-
-    land: Any
-    bounds: Bounds
-
-    @cached_property
-    def shape(self) -> tuple[int, int]:
-        """Columns and rows of the raster: cells about as wide as high."""
-        west, south, east, north = self.bounds
-        aspect = (east - west) / (north - south)
-        columns = int(np.clip(np.sqrt(MOST_CELLS * aspect), 1, MOST_CELLS))
-        return columns, max(1, MOST_CELLS // columns)
-
-    @cached_property
-    def raster(self) -> NDArray[np.uint8]:
-        """What each cell is, row by row, with a rim of sea around."""
-        columns, rows = self.shape
-        cells = np.full((rows + 2, columns + 2), SEA, dtype=np.uint8)
-        inner = cells[1:-1, 1:-1]
-        self._mark_shores(inner)
-        self._fill(inner)
-        return cells
-
-    def holds(self, xy: Floats) -> Bools:
-        """Return which points lie on land; silent always."""
-        raster, columns = self.raster.ravel(), self.shape[0] + 2
-        found = np.empty(len(xy), dtype=np.uint8)
-        with np.errstate(all="ignore"):
-            for start in range(0, len(xy), BLOCK):
-                block = xy[start : start + BLOCK]
-                cell = self._place(block, 1)
-                cell *= columns
-                cell += self._place(block, 0)
-                raster.take(cell, out=found[start : start + BLOCK], mode="clip")
-        near = np.flatnonzero(found == MIXED)
-        if near.size:
-            found[near] = self.holds_exactly(xy[near])
-        return found.view(np.bool_)
-
-    def holds_exactly(self, xy: Floats) -> Bools:
-        """Return which points lie on land without the raster: the same answers, slowly."""
-        inside = PlainBox(self.bounds).holds(xy)
-        shapely.prepare(self.land)
-        inside[inside] = shapely.intersects_xy(self.land, xy[inside, 0], xy[inside, 1])
-        return inside
-
-    def _place(self, block: Floats, axis: int) -> NDArray[np.int32]:
-        low, high, count = self.bounds[axis], self.bounds[axis + 2], self.shape[axis]
-        place = block[:, axis] - low
-        place *= count / (high - low)
-        place += 1
-        # Unlike maximum and minimum these two take NaN to the rim, which is sea.
-        np.fmax(place, 0, out=place)
-        np.fmin(place, count + 1, out=place)
-        return place.astype(np.int32)
-
-    def _mark_shores(self, cells: NDArray[np.uint8]) -> None:
-        """Mark every cell that a shore enters or all but touches."""
-        starts, ends = _segments(self.land)
-        columns, rows = self.shape
-        origin, extent = np.array(self.bounds[:2]), np.array(self.bounds[2:]) - self.bounds[:2]
-        scale = np.array([columns, rows]) / extent
-        starts, ends = (starts - origin) * scale, (ends - origin) * scale
-        swap = starts[:, 0] > ends[:, 0]
-        starts[swap], ends[swap] = ends[swap], starts[swap]
-
-        margin = 1e-6  # of a cell: far more than any rounding
-        first = np.clip(np.floor(starts[:, 0] - margin), 0, columns - 1).astype(np.int64)
-        last = np.clip(np.floor(ends[:, 0] + margin), 0, columns - 1).astype(np.int64)
-        segment, column = _ranges(first, last)
-        low, high = _heights(starts[segment], ends[segment], column - margin, column + 1 + margin)
-        bottom = np.clip(np.floor(low - margin), 0, rows - 1).astype(np.int64)
-        top = np.clip(np.floor(high + margin), 0, rows - 1).astype(np.int64)
-        entry, row = _ranges(bottom, top)
-        cells[row, column[entry]] = MIXED
-
-    def _fill(self, cells: NDArray[np.uint8]) -> None:
-        """Ask for the first cell of each run between shores, and fill the run with the answer."""
-        columns, rows = self.shape
-        clear = cells != MIXED
-        first = clear.copy()
-        first[:, 1:] &= ~clear[:, :-1]
-        row, column = np.nonzero(first)
-        west, south, east, north = self.bounds
-        x = west + (column + 0.5) * (east - west) / columns
-        y = south + (row + 0.5) * (north - south) / rows
-        shapely.prepare(self.land)
-        answers = np.where(shapely.contains_xy(self.land, x, y), LAND, SEA).astype(np.uint8)
-        run = np.cumsum(first.ravel()) - 1
-        flat = clear.ravel()
-        cells[clear] = answers[run[flat]]
+    origin = np.array(bounds[:2])
+    cell = (np.array(bounds[2:]) - origin) / np.array(shape)
+    rings = shapely.get_rings(shapely.get_parts(land))
+    start, end, _ = straight_pieces(shapely.segmentize(rings, float(cell.min()) * (1 - 4 * margin)))
+    last = np.array(shape) - 1
+    low = np.clip(np.floor((np.minimum(start, end) - origin) / cell - margin).astype(np.int64), 0, last)
+    high = np.clip(np.floor((np.maximum(start, end) - origin) / cell + margin).astype(np.int64), 0, last)
+    marked = np.zeros(shape, dtype=bool)
+    for x in (low[:, 0], high[:, 0]):
+        for y in (low[:, 1], high[:, 1]):
+            marked[x, y] = True
+    return marked
 
 
-def _segments(land: Any) -> tuple[Floats, Floats]:
-    """Return where the straight pieces of all rings start and end."""
-    coordinates, ring = shapely.get_coordinates(shapely.get_rings(shapely.get_parts(land)), return_index=True)
-    joined = ring[1:] == ring[:-1]
-    return coordinates[:-1][joined], coordinates[1:][joined]
-
-
-def _ranges(first: NDArray[np.int64], last: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Write out each range from `first` to `last`: whose it is, and the number."""
-    lengths = last - first + 1
-    owner = np.repeat(np.arange(len(first)), lengths)
-    begins = np.cumsum(lengths) - lengths
-    return owner, np.arange(len(owner)) - begins[owner] + first[owner]
-
-
-def _heights(starts: Floats, ends: Floats, left: Any, right: Any) -> tuple[Floats, Floats]:
-    """Return the lowest and highest y of each segment between two values of x."""
-    run, rise = (ends - starts).T
-    slope = np.divide(rise, run, out=np.zeros_like(run), where=run > 0)
-    at_left = starts[:, 1] + (np.maximum(left, starts[:, 0]) - starts[:, 0]) * slope
-    at_right = starts[:, 1] + (np.minimum(right, ends[:, 0]) - starts[:, 0]) * slope
-    steep = run <= 2e-6  # within the margins: take the segment whole
-    at_left = np.where(steep, starts[:, 1], at_left)
-    at_right = np.where(steep, ends[:, 1], at_right)
-    return np.minimum(at_left, at_right), np.maximum(at_left, at_right)
+def _raster(land: Any, bounds: Bounds, shape: tuple[int, int]) -> Any:
+    """Return what each cell is, row by row: one place is tried in each run of cells between shores."""
+    clear = ~shore_cells(land, bounds, shape, margin=MARGIN).T
+    first = clear.copy()
+    first[:, 1:] &= ~clear[:, :-1]
+    row, column = np.nonzero(first)
+    west, south, east, north = bounds
+    x = west + (column + 0.5) * (east - west) / shape[0]
+    y = south + (row + 0.5) * (north - south) / shape[1]
+    shapely.prepare(land)
+    answers = np.where(shapely.contains_xy(land, x, y), LAND, SEA).astype(np.uint8)
+    cells = np.full(clear.shape, MIXED, dtype=np.uint8)
+    cells[clear] = answers[(np.cumsum(first.ravel()) - 1)[clear.ravel()]]
+    return cells

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from pyproj import CRS, Transformer
 
+from pointveil.cells.arrays import Bounds, Floats
+from pointveil.cells.plane import Plane
 from pointveil.errors import InputError
 from pointveil.files import lattice
 from pointveil.files.crs import crs_name, parse_crs, unit_of
-
-Bounds = tuple[float, float, float, float]
-Floats = NDArray[np.float64]
 
 WORST_SCALE_ERROR = 0.05
 
@@ -72,18 +70,15 @@ class Projection:
         """Whether the CRS counts in degrees."""
         return bool(CRS(self.crs).is_geographic)
 
+    @cached_property
+    def plane(self) -> Plane:
+        """What brings records to metres and to the public lattice."""
+        middle = self.middle if self.wraps else None
+        return Plane(self.origin, self.metres_per_unit, self.steps_per_unit, self.is_geographic, middle)
+
     def to_metres(self, coordinates: Floats) -> Floats:
         """Bring coordinates of the CRS to metres; silent whatever the values are."""
-        coordinates = np.asarray(coordinates, dtype=np.float64)
-        xy = np.empty(coordinates.shape, dtype=np.float64)
-        with np.errstate(all="ignore"):
-            for axis in range(2):
-                column = coordinates[:, axis]
-                if axis == 0 and self.wraps:
-                    column = self._unwrapped(column)
-                np.subtract(column, self.origin[axis], out=xy[:, axis])
-                xy[:, axis] *= self.metres_per_unit[axis]
-        return xy
+        return self.plane.to_metres(coordinates)
 
     def from_metres(self, xy: Floats) -> Floats:
         """Bring metres back to coordinates of the CRS."""
@@ -158,12 +153,6 @@ class Projection:
         crs = CRS(self.crs)
         longitude, latitude = Transformer.from_crs(crs, crs.geodetic_crs, always_xy=True).transform(x, y)
         return longitude, latitude
-
-    def _unwrapped(self, longitude: Floats) -> Floats:
-        # The cut lies opposite the world's middle, so that nothing near the world is torn apart.
-        lowest = self.middle - 180
-        moved = longitude + np.where(longitude < lowest, 360.0, 0.0)
-        return np.where(moved >= lowest + 360, moved - 360, moved)
 
     def _wrapped(self, coordinates: Floats) -> Floats:
         if self.wraps:

@@ -7,7 +7,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from pointveil.world.projection import Bounds, Floats
+from pointveil.cells.arrays import Bounds, Floats, Ints
 
 Shapes = NDArray[Any]
 
@@ -82,3 +82,10 @@ def _shift(shapes: Shapes, move: Callable[[Floats], Floats]) -> Shapes:
 
     shifted: Shapes = shapely.transform(shapes, move_longitude)
     return shifted
+
+
+def straight_pieces(lines: Shapes) -> tuple[Floats, Floats, Ints]:
+    """Return where each straight piece of these lines or rings starts and ends, and which line it is part of."""
+    points, line = shapely.get_coordinates(lines, return_index=True)
+    joined = line[1:] == line[:-1]
+    return points[:-1][joined], points[1:][joined], line[1:][joined].astype(np.int64)

@@ -12,14 +12,16 @@ from typing import Any
 import numpy as np
 import shapely
 
+from pointveil.cells.arrays import Bools, Bounds, Floats
+from pointveil.cells.land import LandTest, PlainBox
 from pointveil.errors import InputError
 from pointveil.files.crs import crs_name, parse_crs, short_name
 from pointveil.files.vector_layer import LINES, POLYGONS
 from pointveil.world import osm, package, shapes
-from pointveil.world.land import Bools, LandTest, PlainBox
+from pointveil.world.land import land_test
 from pointveil.world.layers import Layer, check_shapes, read_layer
 from pointveil.world.memory import layer_from
-from pointveil.world.projection import Bounds, Floats, Projection
+from pointveil.world.projection import Projection
 from pointveil.world.roads import Roads, hash_attributes, plain_attributes, plain_lines
 
 LEAST_AREA = 1.0  # square metres
@@ -180,9 +182,14 @@ class World:
         west, south, east, north = self.bounds
         return east - west, north - south
 
+    @cached_property
+    def land_test(self) -> PlainBox | LandTest:
+        """What says which places are land."""
+        return land_test(self.land, self.bounds)
+
     def on_land(self, xy: Floats) -> Bools:
         """Return which points, in metres, lie on land: never on the east or north edge of the bounds."""
-        return self._land_test.holds(np.asarray(xy, dtype=np.float64))
+        return self.land_test.holds(np.asarray(xy, dtype=np.float64))
 
     def snap(self, coordinates: Floats) -> Floats:
         """Round coordinates of the world's CRS to the public lattice."""
@@ -248,12 +255,6 @@ class World:
     @cached_property
     def _is_box(self) -> bool:
         return bool(shapely.equals(self.boundary, shapely.box(*self.boundary.bounds)))
-
-    @cached_property
-    def _land_test(self) -> PlainBox | LandTest:
-        if shapely.equals(self.land, shapely.box(*self.bounds)):
-            return PlainBox(self.bounds)
-        return LandTest(self.land, self.bounds)
 
     def _in_metres(self, shape: Any) -> Any:
         moved = shapely.transform(shape, self.projection.to_metres)

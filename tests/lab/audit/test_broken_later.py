@@ -14,10 +14,11 @@ import pointveil.vault.cleaning
 import pointveil.vault.kernel
 import pointveil.vault.noise
 import pointveil.vault.vault
+from pointveil.cells import Everywhere
 from pointveil.lab.audit import FAST, Subject, audit, subjects
 from pointveil.lab.audit.mutants import MUTANTS, grid_of, open_leaky
 from pointveil.statement import wording
-from pointveil.vault import Everywhere, NoisyCounts, Share
+from pointveil.vault import NoisyCounts, Share
 
 SUBJECTS = subjects(persons=True)
 vault = pointveil.vault.vault

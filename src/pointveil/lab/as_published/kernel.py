@@ -2,15 +2,12 @@
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 
-from pointveil.ground import Regions
+from pointveil.cells import Floats, Ints, Regions
 from pointveil.partition import Counted
 from pointveil.vault import Rehearsal
 from pointveil.world import World
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 MAX_USES = 2
 TRIES = 10_000
 

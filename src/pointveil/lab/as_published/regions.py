@@ -7,14 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from pointveil.cells import Grid, NestedGrid, Voronoi
-from pointveil.ground import Regions, clip_to_land
+from pointveil.cells import Everywhere, Floats, Grid, NestedGrid, Regions, Voronoi
+from pointveil.ground import clip_to_land
 from pointveil.partition import Counted
 from pointveil.partition.clusters import distinct, move_centres
-from pointveil.vault import Everywhere, Rehearsal
+from pointveil.vault import Rehearsal
 from pointveil.world import World
 
-Floats = NDArray[np.float64]
 Shares = Mapping[str, float]
 CLUSTERS, ROUNDS = 1000, 100
 DARTS, HALVINGS = 20, 12

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.network.network import Nearest, Network
+from pointveil.cells import Floats, Ints, Nearest
+from pointveil.network import Network, places_along
 from pointveil.vault import Rehearsal
 from pointveil.world import World
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Shares = Mapping[str, float]
 
 NOISE_QUANTILE = 0.9
@@ -112,7 +110,7 @@ def _place(
     xy = np.zeros((len(edge), 2))
     wet = np.arange(len(edge))
     for _ in range(MOST_TRIES):
-        foot, direction = network.segments.places(edge[wet], along.draw(edge[wet], rng))
+        foot, direction = places_along(network.streets.segments, edge[wet], along.draw(edge[wet], rng))
         away = offset.draw(edge[wet], rng) * rng.choice([-1.0, 1.0], len(wet))
         xy[wet] = foot + np.column_stack([-direction[:, 1], direction[:, 0]]) * away[:, None]
         wet = wet[~world.on_land(xy[wet])]

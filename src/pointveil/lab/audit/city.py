@@ -8,15 +8,13 @@ from functools import cache
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats, Ints
 from pointveil.lab.audit.neighbours import CRS
 from pointveil.lab.audit.subjects import Records
 from pointveil.lab.audit.units import Known, Units
 from pointveil.world import World
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 BLOCK = 100.0
 HOME, ROUND_THE_CORNER, ACROSS = (37.5, 3.25), (3.25, 62.5), (8.0, 42.0)
 """Places in a block: beside one street, beside another, and at the other end of the same square of 50 m."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import beta
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
+from pointveil.cells import Bools, Floats
+
 CONFIDENCE = 0.95
 FIT, CHOOSE = 0.25, 0.5
 """Parts of the trials that fit a score and choose a threshold; the rest, never looked at before, is the test."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from pointveil.cells import Floats, Ints
 from pointveil.lab.audit.evidence import ALL_THAT_TOUCH
 from pointveil.lab.audit.scattered import look_at_scatter
 from pointveil.lab.audit.subjects import Asked, Records, Release
@@ -17,8 +18,6 @@ from pointveil.lab.audit.units import Known, Located, Units
 from pointveil.vault import NoisyCounts
 from pointveil.world import World
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 RADII = (0.02, 0.1, 0.5, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)
 MOST_QUESTIONS = 8
 FAR = 1e6

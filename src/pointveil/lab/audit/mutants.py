@@ -10,16 +10,13 @@ from fractions import Fraction
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import Grid
+from pointveil.cells import Everywhere, Floats, Grid, Ints
 from pointveil.lab.audit.questions import ask_scatter
 from pointveil.lab.audit.subjects import CLAIM, MAX_POINTS, Publisher, Records, Subject
-from pointveil.vault import Everywhere, NoisyCounts, Rehearsal, Share, Sites, Vault
+from pointveil.vault import NoisyCounts, Rehearsal, Share, Sites, Vault
 from pointveil.world import World
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 HALF = Fraction(1, 2)
 
 

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells import Bools, Floats
 from pointveil.lab.audit.features import Columns
 from pointveil.lab.audit.subjects import Asked, Release
 from pointveil.lab.audit.units import Known, Units
 from pointveil.vault import NoisyCounts
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 MOST_OFFSETS, LEAST_SCORE = 4, 6.0
 """How many offsets are believed at most, and the standard errors that each must show."""
 MOST_CELLS = 200_000

@@ -6,14 +6,12 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats, Ints
 from pointveil.lab.audit.subjects import Asked
 from pointveil.lab.audit.units import Known, Units
 from pointveil.vault import NoisyPoints
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Add = Callable[[str, object], None]
 WINDOWS = (0.0, 0.05, 0.15, 0.25, 0.4)
 """Parts of a region's sites, around that of the unit, in which scattered points are counted."""

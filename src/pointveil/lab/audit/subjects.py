@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pointveil.cells import Floats
 from pointveil.methods import Method
 from pointveil.releases import synthesize
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Share, Sites, Vault
 from pointveil.world import World
 
-Floats = NDArray[np.float64]
 CLAIM = Fraction(1)
 MAX_POINTS = 8
 SMALL_AREA = 1e6

@@ -7,6 +7,7 @@ import secrets
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells import Bools, Floats
 from pointveil.lab.audit.city import City
 from pointveil.lab.audit.evidence import FIT, Trials
 from pointveil.lab.audit.features import Columns, look_at_others, look_at_units, look_at_whole
@@ -16,8 +17,6 @@ from pointveil.lab.audit.subjects import Asked, Records, Release, Subject
 from pointveil.lab.audit.units import Known, Units
 from pointveil.vault import NoisyCounts
 
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 MOST_CELLS = 5000
 FEW = 50
 """A question with fewer cells, or with a small part of epsilon, says little about one canary."""

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells import Floats, Ints
 from pointveil.lab.audit.subjects import Asked, Records
 from pointveil.world import World
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 HAIR = 0.001
 """Metres: less than any cell, more than any rounding."""
 AROUND = np.array([[x, y] for x in (-HAIR, HAIR) for y in (-HAIR, HAIR)])

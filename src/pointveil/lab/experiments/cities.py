@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pointveil.demo.city import city as built_in_city
 from pointveil.demo.people import people
 from pointveil.errors import InputError
-from pointveil.evaluation.edge_distance import road_distances
+from pointveil.evaluation import Comparison
 from pointveil.lab.experiments.plan import City
 from pointveil.network.network import Network
 from pointveil.vault import Vault
@@ -36,9 +36,9 @@ class Loaded:
     real: NDArray[np.float64]  # the points on land, in metres: what results are compared with. Not private
 
     @cached_property
-    def real_road_distance(self) -> float:
-        """The mean distance of the real points to the nearest road, worked out once for all runs."""
-        return float(road_distances(self.world, self.real).mean())
+    def comparison(self) -> Comparison:
+        """The real points beside themselves: what measures need to know of them is worked out once for all runs."""
+        return Comparison(self.real, self.real, self.world)
 
 
 def find_data(given: Path | None) -> Path | None:

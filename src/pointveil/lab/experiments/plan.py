@@ -15,7 +15,6 @@ from pointveil.errors import InputError
 from pointveil.evaluation import MEASURES
 from pointveil.lab.as_published import AS_PUBLISHED
 from pointveil.methods import METHODS
-from pointveil.plugins import load_plugins
 
 ASKED = re.compile(r"(\w+)(?:\((\w+)=([\w.]+)\))?")
 
@@ -132,8 +131,6 @@ class Plan(Part):
 def parse_measure(text: str) -> tuple[str, dict[str, float]]:
     """Return the row of `MEASURES` and the options in a text such as "most_influential(choose=5)"."""
     found = ASKED.fullmatch(text)
-    if found is not None and found[1] not in MEASURES:
-        load_plugins()
     if found is None or found[1] not in MEASURES:
         raise ValueError(f"there is no measure '{text}'; there are {', '.join(MEASURES)}")
     name, option, value = found.groups()

@@ -15,12 +15,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pointveil.errors import InputError
 from pointveil.evaluation import MEASURES, UnmeasuredError
-from pointveil.evaluation.edge_distance import road_distances
 from pointveil.files.whole import write_whole
 from pointveil.lab.as_published import AS_PUBLISHED, rehearse
 from pointveil.lab.experiments.cities import Loaded, check_city, load_city
@@ -243,27 +239,13 @@ def _fields(part: Any) -> set[str]:
 
 def measure(synthetic: SyntheticPoints, loaded: Loaded, measures: list[str]) -> tuple[dict[str, float], dict[str, str]]:
     """Return the value of each measure, and why some have none."""
-    xy = loaded.world.projection.to_metres(synthetic.coordinates)
+    comparison = loaded.comparison.against(loaded.world.projection.to_metres(synthetic.coordinates))
     values: dict[str, float] = {}
     reasons: dict[str, str] = {}
     for text in measures:
         name, options = parse_measure(text)
-        row = MEASURES[name]
-        seed = {"seed": 0} if row.seeded else {}
         try:
-            if name in QUICKER and len(xy) and loaded.world.roads is not None:
-                values[text] = QUICKER[name](xy, loaded)
-            else:
-                values[text] = row.function(loaded.real, xy, loaded.world, **seed, **options)
+            values[text] = MEASURES[name](comparison, **options)
         except UnmeasuredError as reason:
             reasons[text] = str(reason)
     return values, reasons
-
-
-def _medd(xy: NDArray[np.float64], loaded: Loaded) -> float:
-    """Return MEDD with the real half worked out only once a city, and a quicker search."""
-    return abs(loaded.real_road_distance - float(road_distances(loaded.world, xy).mean()))
-
-
-QUICKER = {"medd": _medd}
-"""Measures of which half is the same for all runs; a test holds them to `MEASURES`."""

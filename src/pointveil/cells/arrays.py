@@ -1,0 +1,39 @@
+"""The arrays that everything else is made of: their types, and how to go through them."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+Bounds = tuple[float, float, float, float]
+"""West, south, east and north."""
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+ShortInts = NDArray[np.int32]
+
+NOWHERE = -1
+"""The cell of a place that has none."""
+BLOCK = 1 << 15
+"""Rows at a time: the work stays in the processor's cache."""
+
+
+def blocks(count: int, size: int = BLOCK) -> Iterator[slice]:
+    """Yield slices of at most `size` that together cover `count` rows."""
+    for start in range(0, count, size):
+        yield slice(start, min(start + size, count))
+
+
+def numbered(counts: Ints) -> tuple[Ints, Ints]:
+    """Write out groups of these sizes: for each member, its group, and its number within the group."""
+    group = np.repeat(np.arange(len(counts)), counts)
+    return group, np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def within(bounds: Bounds, x: Floats, y: Floats) -> Bools:
+    """Return which places lie in a box: on its west and south edges, not on its east and north ones; NaN never."""
+    west, south, east, north = bounds
+    inside = x >= west
+    for test in (x < east, y >= south, y < north):
+        inside &= test
+    return inside

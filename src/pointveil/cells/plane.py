@@ -1,0 +1,84 @@
+"""Where a record lies: in metres, and on the public lattice."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts
+
+FARTHEST = 2**31 - 1
+"""Lattice steps from the world's corner: what a 32-bit integer holds."""
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A straight scaling from the world's CRS to metres, and the lattice that records are rounded to.
+
+    Each record is treated by itself, in silence, whatever its values are.
+
+    Parameters
+    ----------
+    origin
+        Where (0, 0) lies, in the units of the CRS.
+    metres_per_unit
+        The length of one unit along x and along y.
+    steps_per_unit
+        Lattice points along one unit of the CRS.
+    in_degrees
+        Whether coordinates are longitude and latitude.
+    middle
+        In a world that crosses the antimeridian, the longitude half a turn away from the cut.
+    """
+
+    origin: tuple[float, float]
+    metres_per_unit: tuple[float, float]
+    steps_per_unit: int
+    in_degrees: bool
+    middle: float | None = None
+
+    def to_metres(self, coordinates: Floats) -> Floats:
+        """Bring coordinates of the CRS, (n, 2), to metres."""
+        coordinates = np.asarray(coordinates, dtype=np.float64)
+        xy = np.empty(coordinates.shape, dtype=np.float64)
+        with np.errstate(all="ignore"):
+            for axis in range(2):
+                column = coordinates[:, axis]
+                if axis == 0 and self.middle is not None:
+                    column = unwrap(column, self.middle)
+                np.subtract(column, self.origin[axis], out=xy[:, axis])
+                xy[:, axis] *= self.metres_per_unit[axis]
+        return xy
+
+    def to_steps(self, coordinates: Floats) -> tuple[ShortInts, Bools]:
+        """Return how many lattice steps each record lies from the world's corner, and which records have a place."""
+        with np.errstate(all="ignore"):
+            # By way of metres, because that brings a world across the antimeridian into one piece.
+            units = self.to_metres(coordinates) / np.array(self.metres_per_unit) + np.array(self.origin)
+            steps = np.rint(units * self.steps_per_unit) - self._corner
+            good = (np.abs(steps[:, 0]) < FARTHEST) & (np.abs(steps[:, 1]) < FARTHEST)
+            if self.in_degrees:
+                good &= (np.abs(coordinates[:, 0]) <= 180) & (np.abs(coordinates[:, 1]) <= 90)
+            steps[~good] = 0
+        return steps.astype(np.int32), good
+
+    def from_steps(self, steps: ShortInts) -> Floats:
+        """Return lattice steps from the world's corner as metres."""
+        units = (steps + self._corner) / self.steps_per_unit
+        return np.asarray((units - np.array(self.origin)) * np.array(self.metres_per_unit), dtype=np.float64)
+
+    def lattice_numbers(self, metres: Floats, axis: int) -> Ints:
+        """Return the number of the lattice point nearest to each value of x (axis 0) or y (axis 1), from zero."""
+        units = metres / self.metres_per_unit[axis] + self.origin[axis]
+        return np.rint(units * self.steps_per_unit).astype(np.int64)
+
+    @property
+    def _corner(self) -> Floats:
+        """The lattice point next to the world's corner, in whole steps from zero."""
+        return np.asarray(np.rint(np.array(self.origin) * self.steps_per_unit), dtype=np.float64)
+
+
+def unwrap(longitude: Floats, middle: float) -> Floats:
+    """Return longitudes within half a turn of the middle: the cut lies opposite, so nothing near is torn apart."""
+    lowest = middle - 180
+    moved = longitude + np.where(longitude < lowest, 360.0, 0.0)
+    return np.where(moved >= lowest + 360, moved - 360, moved)

@@ -1,0 +1,100 @@
+"""Whether the busiest places are the same (hotspot queries)."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import gaussian_filter
+
+from pointveil.errors import InputError
+from pointveil.evaluation.comparison import XY, Comparison
+from pointveil.evaluation.dice import dice
+from pointveil.evaluation.registry import Sizes, measure
+from pointveil.world import World
+
+GRANULARITIES = (64, 128, 256, 512, 1024)
+Pair = NDArray[np.float64]  # one number for x and one for y
+
+
+def _scott(real: XY, cell: Pair) -> Pair:
+    """Return Scott's rule, σ·n^(−1/6) along each axis of the real points; one cell where that is nothing."""
+    if len(real) < 2:
+        return cell
+    width: Pair = real.std(axis=0, ddof=1) * len(real) ** (-1 / 6)
+    return np.where(width > 0, width, cell)
+
+
+BANDWIDTHS: dict[str, Callable[[XY, Pair], Pair]] = {"cell": lambda _, cell: cell, "scott": _scott}
+"""Rules for the standard deviation of the kernel along x and y, in metres, from real points and cell size."""
+
+
+def density(xy: XY, world: World, *, granularity: int, bandwidth: Pair) -> NDArray[np.float64]:
+    """Return the Gaussian kernel density of the points on a g × g grid over the world's bounds.
+
+    The points are counted in the cells, then the counts are blurred (kernel cut at four standard deviations,
+    nothing beyond the bounds). Points outside the bounds are left out. Row 0 is the south. `bandwidth` is the
+    standard deviation of the kernel along x and y, in metres.
+    """
+    cell = _cell_size(world, granularity)
+    index = np.floor((xy - np.array(world.bounds[:2])) / cell)
+    index = index[((index >= 0) & (index < granularity)).all(axis=1)].astype(np.int64)
+    number = index[:, 1] * granularity + index[:, 0]
+    counts = np.bincount(number, minlength=granularity**2).astype(np.float64)
+    blur = tuple((bandwidth / cell)[::-1])
+    grid = counts.reshape(granularity, granularity)
+    return np.asarray(gaussian_filter(grid, blur, mode="constant"), dtype=np.float64)
+
+
+def _cell_size(world: World, granularity: int) -> Pair:
+    west, south, east, north = world.bounds
+    return np.array([east - west, north - south]) / granularity
+
+
+def find_hotspots(densities: NDArray[np.float64], *, percentile: float = 95.0) -> NDArray[np.bool_]:
+    """Mark the cells whose density is strictly greater than the percentile of all g² cells.
+
+    The percentile is interpolated linearly between the two nearest cells.
+    """
+    return densities > np.percentile(densities, percentile)
+
+
+@measure(
+    "hotspots",
+    title="Hotspots",
+    better="higher",
+    reading="How much of the busiest twentieth of the map, cut {}, is the same: 1 is all of it, 0 none.",
+    sizes=Sizes("granularity", GRANULARITIES, "{0} × {0}", "this finely"),
+    synthetic=0,
+)
+def hotspot_agreement(
+    comparison: Comparison, *, granularity: int = 256, percentile: float = 95.0, bandwidth: str | float = "cell"
+) -> float:
+    """Return the Sørensen–Dice coefficient of the real and the synthetic hotspots; one kernel serves both.
+
+    Parameters
+    ----------
+    comparison
+        What to compare.
+    granularity
+        Number of cells along each side of the world's bounds.
+    percentile
+        A hotspot is a cell denser than this percentile of all cells.
+    bandwidth
+        Standard deviation of the kernel: metres, or a rule of `BANDWIDTHS`.
+    """
+    world = comparison.world
+    width = _bandwidth(bandwidth, comparison.real, _cell_size(world, granularity))
+    marks = [
+        find_hotspots(density(xy, world, granularity=granularity, bandwidth=width), percentile=percentile)
+        for xy in (comparison.real, comparison.synthetic)
+    ]
+    return dice(*marks)
+
+
+def _bandwidth(bandwidth: str | float, real: XY, cell: Pair) -> Pair:
+    """Return the standard deviation of the kernel along x and y, in metres."""
+    if not isinstance(bandwidth, str):
+        return np.full(2, float(bandwidth))
+    if bandwidth not in BANDWIDTHS:
+        raise InputError(f"bandwidth is {bandwidth!r}; say metres, or one of {', '.join(BANDWIDTHS)}.")
+    return BANDWIDTHS[bandwidth](real, cell)

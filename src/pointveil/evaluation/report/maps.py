@@ -1,0 +1,73 @@
+"""Points, streets and water as small whole numbers, for a map in a page."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+import shapely
+from numpy.typing import NDArray
+
+from pointveil.evaluation.comparison import XY
+from pointveil.world import World
+
+STEPS = 65535
+MOST_SHOWN = 250_000
+DETAIL = 6000  # shapes are drawn no finer than the map's longer side over this
+
+
+def encode_map(world: World) -> dict[str, Any]:
+    """Return the size of the map, its streets and its water."""
+    west, south, east, north = world.bounds
+    reach = max(east - west, north - south)
+    coarse = max(1.0, reach / DETAIL)
+    return {
+        "metres": reach,
+        "width": (east - west) / reach,
+        "height": (north - south) / reach,
+        "streets": _encode_shapes(_lines(world), world, coarse),
+        "water": _encode_shapes(_rings(world), world, coarse),
+    }
+
+
+def encode_points(xy: XY, world: World, *, seed: int = 0) -> dict[str, Any]:
+    """Return points within the bounds as pairs of 16 bits; of very many, an even random part."""
+    west, south, east, north = world.bounds
+    inside = xy[(xy >= (west, south)).all(axis=1) & (xy <= (east, north)).all(axis=1)]
+    shown = inside
+    if len(inside) > MOST_SHOWN:
+        shown = inside[np.random.default_rng(seed).choice(len(inside), MOST_SHOWN, replace=False)]
+    return {"data": _text(_steps(shown, world)), "count": len(xy), "shown": len(shown), "inside": len(inside)}
+
+
+def _lines(world: World) -> NDArray[Any]:
+    """Return the streets, cut to the bounds."""
+    if world.roads is None or not len(world.roads):
+        return np.zeros(0, dtype=object)
+    lines = shapely.clip_by_rect(shapely.get_parts(world.roads.lines_m), *world.bounds)
+    return np.asarray(shapely.get_parts(lines))
+
+
+def _rings(world: World) -> NDArray[Any]:
+    """Return the outlines of all that is not land; a ring within a ring is land again."""
+    water = shapely.get_parts(shapely.difference(shapely.box(*world.bounds), world.land))
+    return np.asarray(shapely.get_rings(water[shapely.get_type_id(water) == shapely.GeometryType.POLYGON]))
+
+
+def _encode_shapes(shapes: NDArray[Any], world: World, coarse: float) -> dict[str, str]:
+    """Return how many corners each shape has, and all corners."""
+    simple = shapely.simplify(shapes, coarse)
+    lengths = shapely.get_num_points(simple)
+    corners = shapely.get_coordinates(simple[lengths > 1])
+    return {"lengths": _text(lengths[lengths > 1].astype("<u4")), "corners": _text(_steps(corners, world))}
+
+
+def _steps(xy: XY, world: World) -> NDArray[np.uint16]:
+    west, south, east, north = world.bounds
+    scaled = (xy - (west, south)) * (STEPS / max(east - west, north - south))
+    return np.clip(np.rint(scaled), 0, STEPS).astype("<u2")
+
+
+def _text(values: NDArray[Any]) -> str:
+    return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode()

@@ -1,0 +1,85 @@
+"""The owner's report: one page with both maps, where they differ, and what each number means."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pointveil.evaluation.comparison import Comparison
+from pointveil.evaluation.measures.hotspot_agreement import GRANULARITIES
+from pointveil.evaluation.measures.normalized_cell_error import CELL_SIZES
+from pointveil.evaluation.measures.range_query_error import RANGE_RADII
+from pointveil.evaluation.report.maps import encode_map, encode_points
+from pointveil.evaluation.report.pages import compose, statement_data, write_page
+from pointveil.evaluation.report.readings import cards
+from pointveil.evaluation.results import BANNER, Evaluation, lines
+
+OFFSETS = np.array([0, 1, 2, 3, 4, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100], dtype=np.float64)  # metres
+
+
+def write_report(path: Path, result: Evaluation) -> None:
+    """Write the report: it contains real points, so it is for their owner only.
+
+    Parameters
+    ----------
+    path
+        The HTML file to write; it needs no other file and no network.
+    result
+        The numbers, with what was compared.
+    """
+    write_page(path, report_page(result))
+
+
+def report_page(result: Evaluation) -> str:
+    """Return the report as HTML."""
+    compared = result.compared
+    data = {
+        "names": list(compared.names),
+        "points": [result.real_points, result.synthetic_points],
+        "left_out": [result.real_left_out, result.synthetic_left_out],
+        "warnings": result.warnings(),
+        "cards": [dataclasses.asdict(card) for card in cards(result)],
+        "map": encode_map(compared.world),
+        "layers": {
+            "real": encode_points(compared.real, compared.world),
+            "synthetic": encode_points(compared.synthetic, compared.world),
+        },
+        "cells": _series(result, "nce_", CELL_SIZES) | {"shifted": _values(result, "nce_shifted_", CELL_SIZES)},
+        "ranges": _series(result, "range_", RANGE_RADII) | {"typical": _typical_ranges(compared)},
+        "hotspots": _series(result, "hotspots_", GRANULARITIES),
+        "offsets": _offsets(compared) if "medd" in result.values else None,
+        "reasons": dict(result.reasons),
+        "table": [dataclasses.asdict(line) for line in lines(result)],
+        "statement": statement_data(compared.statement),
+    }
+    return compose("Real and synthetic points compared", BANNER, "report", data)
+
+
+def _typical_ranges(compared: Comparison) -> list[float | None]:
+    """Return how many real points a range query finds on average, for each radius."""
+    if not len(compared.centres):
+        return [None] * len(RANGE_RADII)
+    return [float(compared.counts_within(radius)[0].mean()) for radius in RANGE_RADII]
+
+
+def _offsets(compared: Comparison) -> dict[str, Any]:
+    """Return how far from the roads both are."""
+    real, synthetic = compared.road_distances
+    return {
+        "at": OFFSETS.tolist(),
+        "real": [float(np.mean(real <= limit)) for limit in OFFSETS],
+        "synthetic": [float(np.mean(synthetic <= limit)) for limit in OFFSETS],
+        "real_mean": float(real.mean()),
+        "synthetic_mean": float(synthetic.mean()),
+    }
+
+
+def _values(result: Evaluation, start: str, sizes: tuple[int, ...]) -> list[float | None]:
+    return [result.values.get(f"{start}{size}") for size in sizes]
+
+
+def _series(result: Evaluation, start: str, sizes: tuple[int, ...]) -> dict[str, Any]:
+    return {"at": list(sizes), "values": _values(result, start, sizes)}

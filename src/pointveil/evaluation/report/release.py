@@ -1,0 +1,105 @@
+"""The page that goes with a release: nothing on it comes from the real points."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from pointveil.cells import Grid
+from pointveil.errors import InputError
+from pointveil.estimate.predicted_error import predict_cell_error
+from pointveil.evaluation.comparison import XY
+from pointveil.evaluation.measures.normalized_cell_error import CELL_SIZES
+from pointveil.evaluation.points import with_coordinates
+from pointveil.evaluation.report.maps import encode_map, encode_points
+from pointveil.evaluation.report.pages import compose, statement_data, write_page
+from pointveil.evaluation.report.readings import Card
+from pointveil.evaluation.report.repetition import predict_by_repetition, repeat_release
+from pointveil.statement import Statement
+from pointveil.world import World
+
+NOT_ASKED = "the real points were not asked. It may be off by a third, sometimes by half."
+BANNER = "made from the release alone: nothing on this page comes from the real points"
+
+
+def write_release_report(path: Path, synthetic: XY, world: World, statement: Statement | None) -> None:
+    """Write the page; it has no parameter for real points, so it cannot tell about them.
+
+    Parameters
+    ----------
+    path
+        The HTML file to write; it needs no other file and no network.
+    synthetic
+        The released points, in metres.
+    world
+        What is public.
+    statement
+        What was promised about the release.
+    """
+    write_page(path, release_page(synthetic, world, statement))
+
+
+def release_page(synthetic: XY, world: World, statement: Statement | None) -> str:
+    """Return the page as HTML."""
+    if statement is None:
+        raise InputError(
+            "The synthetic file has no valid statement, in it or beside it, so nothing is promised about it and no "
+            "page for its release can be made. Write it with pointveil, and keep the statement beside it."
+        )
+    known = with_coordinates(synthetic)
+    # In another world than the release's, even in its bare bounds, a prediction would be wrong.
+    same = world.digest == statement.domain.world_sha256
+    predicted = predict_errors(known, world, statement) if same else [None] * len(CELL_SIZES)
+    data = {
+        "points": [len(known)],
+        "cards": [asdict(card) for card in _cards(known, statement, predicted[CELL_SIZES.index(100)])],
+        "map": encode_map(world),
+        "layers": {"synthetic": encode_points(known, world)},
+        "predicted": {"at": list(CELL_SIZES), "values": predicted},
+        "statement": statement_data(statement),
+    }
+    stamp = BANNER if statement.rehearsal is None else f"{statement.rehearsal}: do not share"
+    return compose("A synthetic release", stamp, "release" if statement.rehearsal is None else "rehearsal", data)
+
+
+def predict_errors(xy: XY, world: World, statement: Statement) -> list[float | None]:
+    """Return the error to expect in cells of each size, from the released points and the statement alone.
+
+    A method that asked how far from streets people are knows much of what lies within a region, so the error cannot
+    be guessed from the regions: the release is repeated instead.
+    """
+    if len(xy) and any(question.purpose == "offset" for question in statement.questions):
+        again = repeat_release(xy, world, statement)
+        if again is not None:
+            return [predict_by_repetition(xy, again, world, float(cell)) for cell in CELL_SIZES]
+    return [_guess(xy, world, statement, cell) for cell in CELL_SIZES]
+
+
+def _guess(xy: XY, world: World, statement: Statement, cell: int) -> float | None:
+    counted = [question for question in statement.questions if question.question == "count" and question.cells > 1]
+    if not counted or not len(xy):
+        return None
+    finest = max(counted, key=lambda question: (question.purpose == "count", question.cells))
+    side = max(1, round(finest.cells**0.5))
+    grid = Grid(world.bounds, side, side)
+    located = grid.locate(xy)
+    counts = np.bincount(located[located >= 0], minlength=len(grid)).reshape(side, side)
+    epsilon = float(Fraction(finest.epsilon)) / statement.guarantee.points_per_unit
+    return predict_cell_error(counts.astype(np.float64), grid.cell_size, epsilon, float(cell))
+
+
+def _cards(xy: XY, statement: Statement, predicted: float | None) -> list[Card]:
+    epsilon = float(Fraction(statement.guarantee.epsilon))
+    drawn = "Each is drawn from noisy counts. No line of the file stands for a person."
+    answers = [
+        Card("How is everybody protected?", f"epsilon = {epsilon:g}", statement.in_plain_words, "none"),
+        Card("What is in the file?", f"{len(xy):,} points", drawn, "none"),
+    ]
+    if predicted is not None:
+        right = f"about {max(0.0, 1 - predicted / 2):.0%} in the right 100 m square"
+        how = f"Predicted from epsilon and the noisy counts alone (NCE about {predicted:.2f}); {NOT_ASKED}"
+        answers.append(Card("How good will it be?", right, how, "none"))
+    return answers

@@ -1,0 +1,241 @@
+"""What all measures say together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pointveil.errors import InputError
+from pointveil.evaluation.comparison import Comparison
+from pointveil.evaluation.errors import UnmeasuredError
+from pointveil.evaluation.points import compare
+from pointveil.evaluation.registry import MEASURES
+from pointveil.world import World
+
+BANNER = "contains real points: do not share"
+"""Stands on every output of this folder."""
+
+Progress = Callable[[int, int, str], None]
+"""Is told how many measures are done, of how many, and the title of the next."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How good synthetic points are: owner's eyes only.
+
+    Parameters
+    ----------
+    values
+        Measure → number.
+    reasons
+        Measure → why there is no number.
+    real_points, synthetic_points
+        How many were compared.
+    real_left_out, synthetic_left_out
+        How many were not: real points that are not on land, and points without coordinates.
+    seed
+        Chose grid shifts, centres and samples.
+    banner
+        Stands on every output.
+    comparison
+        What was compared, for the report; it does not travel with a pickle.
+
+    Examples
+    --------
+    >>> from pointveil.evaluation import Evaluation
+    >>> Evaluation({"total_count": 0.01}, real_points=100, synthetic_points=101)
+    <Evaluation of 100 real and 101 synthetic points: contains real points: do not share>
+    total_count  0.010
+    """
+
+    values: Mapping[str, float]
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    real_points: int = 0
+    synthetic_points: int = 0
+    real_left_out: int = 0
+    synthetic_left_out: int = 0
+    seed: int = 0
+    banner: str = BANNER
+    comparison: Comparison | None = field(default=None, compare=False, repr=False)
+
+    def __repr__(self) -> str:
+        counted = f"{self.real_points:,} real and {self.synthetic_points:,} synthetic points"
+        rows = [(line.name, line.text) for line in lines(self)]
+        width = max((len(name) for name, _ in rows), default=0)
+        return "\n".join([f"<Evaluation of {counted}: {self.banner}>", *(f"{a:<{width}}  {b}" for a, b in rows)])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "comparison": None}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, with the unit, the better direction and the reading of each number."""
+        told = ("banner", "real_points", "synthetic_points", "real_left_out", "synthetic_left_out", "seed")
+        measured = {name: _row(name, value) for name, value in self.values.items()}
+        return {name: getattr(self, name) for name in told} | {
+            "measures": measured,
+            "not_measured": dict(self.reasons),
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=2)
+
+    def warnings(self) -> list[str]:
+        """Return what makes the comparison doubtful, in sentences."""
+        compared, found = self.compared, []
+        (west, south, east, north), xy = compared.world.bounds, compared.synthetic
+        if not len(xy):
+            found.append(f"{compared.names[1]} has no points: most measures have no answer.")
+        elif not ((xy >= (west, south)) & (xy <= (east, north))).all(axis=1).any():
+            name = compared.names[1]
+            found.append(f"no point of {name} is within the world; is it the right world, and the right CRS?")
+        if self.real_left_out > self.real_points:
+            total = self.real_points + self.real_left_out
+            found.append(f"{self.real_left_out:,} of {total:,} real points are not on the world's land.")
+        return found
+
+    @property
+    def compared(self) -> Comparison:
+        """What was compared."""
+        if self.comparison is None:
+            raise InputError("This evaluation has lost its points, which do not travel with a pickle: evaluate again.")
+        return self.comparison
+
+    def report(self, path: str | Path) -> None:
+        """Write a page with both maps and every number: it contains real points, so it is for their owner only."""
+        from pointveil.evaluation.report.owner import write_report
+
+        write_report(Path(path), self)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One measure, or the same measure at several sizes, with how to read it."""
+
+    name: str  # as in the table of measures, without the size
+    values: tuple[tuple[str, str], ...]  # size (or nothing) and number, as texts
+    best: str
+    reading: str  # one or two plain sentences; or why there is no number
+
+    @property
+    def text(self) -> str:
+        """The numbers in a row, or why there are none."""
+        return "  ".join(f"{size}: {value}" if size else value for size, value in self.values) or self.reading
+
+
+def lines(result: Evaluation) -> list[Line]:
+    """Return every measure in a line, those that differ only in size together."""
+    families: dict[str, list[str]] = {}
+    for name, measure in MEASURES.items():
+        if name in result.values or name in result.reasons:
+            families.setdefault(measure.family, []).append(name)
+    return [_line(family, names, result) for family, names in families.items()]
+
+
+def _line(family: str, names: list[str], result: Evaluation) -> Line:
+    known = [name for name in names if name in result.values]
+    if not known:
+        return Line(family, (), "", f"Not measured: {result.reasons[names[0]]}.")
+    rows = [(MEASURES[name], result.values[name]) for name in known]
+    values = tuple((row.size, value_text(value, row.unit)) for row, value in rows)
+    return Line(family, values, f"{rows[0][0].best:g}", rows[0][0].family_reading)
+
+
+def value_text(value: float, unit: str) -> str:
+    """Return a number with its unit, with as many digits as it deserves."""
+    digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2 if abs(value) >= 10 else 3
+    return f"{value:,.{digits}f}{f' {unit}' if unit else ''}"
+
+
+def _row(name: str, value: float) -> dict[str, Any]:
+    told = ("unit", "better", "best", "reading")
+    return {"value": value} | {field: getattr(MEASURES[name], field) for field in told}
+
+
+def evaluate(
+    real: Any,
+    synthetic: Any,
+    world: World,
+    *,
+    columns: tuple[str, str] | None = None,
+    crs: str | None = None,
+    measures: Iterable[str] | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Compare synthetic points with the real ones by every measure.
+
+    The result says things about the real points that no noise protects: keep it to yourself.
+
+    Parameters
+    ----------
+    real
+        The private points: a file or frame that a vault can be opened on, or an `(n, 2)` array of x (longitude) and
+        y (latitude). As in a release, only those on land are looked at.
+    synthetic
+        The synthetic points: `SyntheticPoints`, or any of the same kinds.
+    world
+        Where they are.
+    columns, crs
+        Coordinate columns and coordinate system of the real points, if they do not say themselves; arrays, also a
+        synthetic one, are in this system (default: EPSG:4326).
+    measures
+        Names out of `MEASURES` (default: all).
+    seed
+        Chooses grid shifts, centres and samples; the same seed gives the same numbers.
+    progress
+        Is called before each measure with how many are done, of how many, and the title of the next.
+
+    Returns
+    -------
+    Evaluation
+        Each measure's number in its own unit (metres, bits, points or none), or the reason why it has none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pointveil import World
+    >>> from pointveil.evaluation import evaluate
+    >>> world = World.make((10.00, 50.00, 10.01, 50.01))
+    >>> rng = np.random.default_rng(1)
+    >>> real, synthetic = rng.uniform((10.00, 50.00), (10.01, 50.01), size=(2, 500, 2))
+    >>> result = evaluate(real, synthetic, world, measures=["total_count", "nce_500", "medd"])
+    >>> result
+    <Evaluation of 500 real and 500 synthetic points: contains real points: do not share>
+    nce          500 m: 0.084
+    medd         Not measured: MEDD needs roads in the world.
+    total_count  0.000
+    >>> result.values["total_count"]
+    0.0
+    """
+    names = _known(measures)
+    return measure_all(compare(real, synthetic, world, columns=columns, crs=crs, seed=seed), names, progress)
+
+
+def measure_all(
+    comparison: Comparison, measures: Iterable[str] | None = None, progress: Progress | None = None
+) -> Evaluation:
+    """Apply every measure, or some, to points that are already in metres."""
+    values: dict[str, float] = {}
+    reasons: dict[str, str] = {}
+    names = _known(measures)
+    for done, name in enumerate(names):
+        if progress is not None:
+            progress(done, len(names), MEASURES[name].title)
+        try:
+            values[name] = MEASURES[name](comparison)
+        except UnmeasuredError as error:
+            reasons[name] = str(error)
+    counts = len(comparison.real), len(comparison.synthetic), *comparison.left_out
+    return Evaluation(values, reasons, *counts, seed=comparison.seed, comparison=comparison)
+
+
+def _known(measures: Iterable[str] | None) -> list[str]:
+    names = list(MEASURES) if measures is None else list(measures)
+    unknown = [name for name in names if name not in MEASURES]
+    if unknown:
+        raise InputError(f"there is no measure {', '.join(unknown)}; there are {', '.join(MEASURES)}.")
+    return names

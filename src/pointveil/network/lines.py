@@ -1,0 +1,53 @@
+"""The straight pieces of streets as tables, and where a place along a street is."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pointveil.cells.arrays import Bounds, Floats, Ints
+from pointveil.cells.segments import Segments
+from pointveil.cells.streets import Streets
+from pointveil.network.candidates import search_over
+from pointveil.world.shapes import straight_pieces
+
+
+def segments_of(lines: NDArray[Any]) -> Segments:
+    """Cut lines, one per edge, at their vertices; none may be of zero length."""
+    start, end, edge = straight_pieces(lines)
+    whole = (start != end).any(axis=1)
+    return Segments(start[whole], end[whole], edge[whole])
+
+
+def streets_of(lines: NDArray[Any], bounds: Bounds) -> Streets:
+    """Return the table that finds the nearest of these lines, fast within these bounds."""
+    return Streets(search_over(segments_of(lines), bounds))
+
+
+def places_along(segments: Segments, edge: Ints, along: Floats) -> tuple[Floats, Floats]:
+    """Return the places at these distances along edges, and the directions of the edges there.
+
+    Parameters
+    ----------
+    segments
+        Of all edges.
+    edge
+        The edge of each place.
+    along
+        Metres from the beginning of that edge; what lies beyond its ends is brought to them.
+    """
+    segment = _segment_at(segments, edge, along)
+    length = segments.lengths[segment]
+    direction = (segments.end[segment] - segments.start[segment]) / length[:, None]
+    part = np.clip(along - segments.before[segment], 0.0, length)
+    return segments.start[segment] + direction * part[:, None], direction
+
+
+def _segment_at(segments: Segments, edge: Ints, along: Floats) -> Ints:
+    """Return the segment in which each distance along an edge lies."""
+    # Laid end to end, edges begin where the ones before them end, so one search finds the segment of any.
+    offset = np.concatenate([[0.0], np.cumsum(segments.edge_lengths)])
+    starts = offset[segments.edge] + segments.before
+    found = np.searchsorted(starts, offset[edge] + along, side="right") - 1
+    last = np.append(segments.first[1:], len(segments)) - 1
+    return np.asarray(np.clip(found, segments.first[edge], last[edge]))

@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+from tests.evaluation.towns import people, town
+
+from pointveil.evaluation import Comparison, UnmeasuredError
+from pointveil.evaluation.measures.copied import copied_share, nearest_real_distances
+
+
+def test_distances_are_those_of_a_slow_search_in_one_half() -> None:
+    real, synthetic = people(60), people(40, seed=1)
+    half = np.random.default_rng(9).permutation(60)
+    known, fresh = real[half[:30]], real[half[30:]]
+
+    from_synthetic, from_fresh = nearest_real_distances(Comparison(real, synthetic, town(), seed=9))
+
+    for distances, points in ((from_synthetic, synthetic), (from_fresh, fresh)):
+        slow = sorted(min(np.hypot(*(point - other)) for other in known) for point in points)
+        assert distances == pytest.approx(slow, abs=1e-9)
+
+
+def test_a_copy_of_the_file_is_all_copied() -> None:
+    assert copied_share(Comparison(people(301), people(301), town())) == pytest.approx(1.0, abs=1e-12)
+
+
+def test_a_fresh_sample_of_the_same_town_is_not() -> None:
+    assert copied_share(Comparison(people(4000), people(4000, seed=1), town())) < 0.06
+
+
+def test_points_that_coincide_by_rounding_are_no_copies() -> None:
+    real, fresh = np.round(people(4000), -2), np.round(people(4000, seed=1), -2)
+
+    assert copied_share(Comparison(real, fresh, town())) < 0.06
+
+
+def test_the_share_of_copies_is_found() -> None:
+    real = people(4000)
+    synthetic = np.concatenate([real[:1200], people(2800, seed=1)])
+
+    assert copied_share(Comparison(real, synthetic, town())) == pytest.approx(0.3, abs=0.06)
+
+
+def test_copies_with_a_metre_of_jitter_are_found_too() -> None:
+    real = people(4000)
+    jitter = np.random.default_rng(1).normal(0, 0.5, size=real.shape)
+
+    assert copied_share(Comparison(real, real + jitter, town())) > 0.6
+
+
+def test_points_far_from_everybody_are_no_copies() -> None:
+    assert copied_share(Comparison(people(100), people(100) + 5000, town())) == 0.0
+
+
+def test_one_real_point_cannot_be_split() -> None:
+    with pytest.raises(UnmeasuredError, match="at least 2 real points"):
+        copied_share(Comparison(people(1), people(5), town()))

@@ -1,0 +1,127 @@
+"""The page for a release: nothing of the real points, and a fair guess of the error."""
+
+import inspect
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pointveil.demo import city, people
+from pointveil.errors import InputError
+from pointveil.evaluation import Comparison
+from pointveil.evaluation.measures.shifted_cell_error import shifted_cell_error
+from pointveil.evaluation.points import compare
+from pointveil.evaluation.report.release import release_page, write_release_report
+from pointveil.evaluation.report.repetition import repeat_release
+from pointveil.releases import synthesize
+from pointveil.synthetic import SyntheticPoints
+from pointveil.vault import Vault
+from pointveil.world import World
+
+
+def data_of(page: str) -> dict[str, Any]:
+    found = re.search(r'id="data">(.*?)</script>', page, flags=re.DOTALL)
+    assert found
+    content: dict[str, Any] = json.loads(found[1])
+    return content
+
+
+@pytest.fixture(scope="module")
+def release(people_file: Path, world: World) -> SyntheticPoints:
+    return synthesize(Vault.open(people_file, world, epsilon=1), "ugrid-uni", seed=1)
+
+
+def test_it_takes_no_real_points() -> None:
+    assert list(inspect.signature(release_page).parameters) == ["synthetic", "world", "statement"]
+    assert list(inspect.signature(write_release_report).parameters) == ["path", "synthetic", "world", "statement"]
+
+
+def test_it_is_the_same_whatever_the_real_points_are(
+    release: SyntheticPoints, people_file: Path, world: World, tmp_path: Path
+) -> None:
+    release.write(tmp_path / "synthetic.csv")
+    other = tmp_path / "other.csv"
+    other.write_text("lon,lat\n10.001,50.001\n")
+    pages = []
+
+    for real in (people_file, other):
+        compared = compare(real, tmp_path / "synthetic.csv", world)
+        pages.append(release_page(compared.synthetic, compared.world, compared.statement))
+
+    assert pages[0] == pages[1]
+    assert set(data_of(pages[0])["layers"]) == {"synthetic"}
+
+
+def test_it_shows_the_statement_and_a_prediction(release: SyntheticPoints, world: World) -> None:
+    xy = world.projection.to_metres(release.coordinates)
+
+    content = data_of(release_page(xy, world, release.statement))
+
+    assert content["statement"]["epsilon"] == "1"
+    assert [question["purpose"] for question in content["statement"]["questions"]] == ["total", "count"]
+    predicted = content["predicted"]["values"]
+    assert all(small > large for small, large in itertools.pairwise(predicted))
+
+
+def test_no_page_without_a_statement(world: World) -> None:
+    with pytest.raises(InputError, match="no valid statement"):
+        release_page(np.zeros((0, 2)), world, None)
+
+
+def test_a_rehearsal_is_not_called_fit_to_share(people_file: Path, world: World) -> None:
+    synthetic = synthesize(Vault.rehearse(people_file, world, epsilon=1, seed=0), "ugrid-uni", seed=1)
+
+    page = release_page(world.projection.to_metres(synthetic.coordinates), world, synthetic.statement)
+
+    assert "rehearsal: not private: do not share" in page
+    assert "nothing on this page comes from the real points" not in page
+
+
+def test_an_empty_release_has_a_page_without_a_prediction(release: SyntheticPoints, world: World) -> None:
+    content = data_of(release_page(np.zeros((0, 2)), world, release.statement))
+
+    assert content["predicted"]["values"] == [None] * 5
+
+
+@pytest.mark.parametrize("method", ["ugrid-uni", "agrid-uni", "veil"])
+@pytest.mark.parametrize("epsilon", ["1", "0.2"])
+def test_the_prediction_is_near_what_is_measured(method: str, epsilon: str) -> None:
+    world = city()
+    real = people(world)
+    lon, lat = world.projection.from_metres(real).T
+    vault = Vault.rehearse(_table(lon, lat), world, epsilon=epsilon, seed=3)
+    synthetic = synthesize(vault, method, seed=3)
+    xy = world.projection.to_metres(synthetic.coordinates)
+
+    predicted = data_of(release_page(xy, world, synthetic.statement))["predicted"]
+
+    for cell, guess in zip(predicted["at"], predicted["values"], strict=True):
+        measured = shifted_cell_error(Comparison(real[world.on_land(real)], xy, world), cell=cell)
+        assert 1 / 1.7 < guess / measured < 1.7
+
+
+def test_a_method_that_cannot_be_repeated_is_guessed() -> None:
+    """A statement may name parameters that nothing can be made with, or a method of another version."""
+    world = city()
+    lon, lat = world.projection.from_metres(people(world)[:5000]).T
+    synthetic = synthesize(Vault.rehearse(_table(lon, lat), world, epsilon=1, seed=3), "veil", seed=3)
+    xy, used = world.projection.to_metres(synthetic.coordinates), synthetic.statement.method
+    assert used is not None
+    assert repeat_release(xy, world, synthetic.statement) is not None
+
+    for changes in ({"blur": float("nan")}, {"type": "Unknown"}):
+        parameters = {**used.parameters, "partitioner": {**used.parameters["partitioner"], **changes}}
+        changed = used.model_copy(update={"parameters": parameters})
+        statement = synthetic.statement.model_copy(update={"method": changed})
+        assert repeat_release(xy, world, statement) is None
+        assert data_of(release_page(xy, world, statement))["predicted"]["values"][0] > 0
+
+
+def _table(lon: Any, lat: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.table({"lon": lon, "lat": lat})
