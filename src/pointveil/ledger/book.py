@@ -139,7 +139,9 @@ class Ledger:
             print_ = None if content is None else fingerprint(book, content)
             check_head(book)
             if seed is None or known is None:
-                entry = book.execute("SELECT coalesce(max(entry), 0) + 1 FROM event WHERE kind = 'charge'").fetchone()[0]
+                entry = book.execute("SELECT coalesce(max(entry), 0) + 1 FROM event WHERE kind = 'charge'").fetchone()[
+                    0
+                ]
             else:
                 entry, seed = known.entry, known.seed
                 refuse_other_content(book, entry, print_)

@@ -159,8 +159,14 @@ def unknown(_replay: Replay, event: Event) -> Iterator[str]:
 
 
 RULES = {
-    **{"cap": cap, "name": name, "content": content, "charge": charge},
-    **{"answer": answer, "finish": finish, "output": output, "sum": total},
+    "cap": cap,
+    "name": name,
+    "content": content,
+    "charge": charge,
+    "answer": answer,
+    "finish": finish,
+    "output": output,
+    "sum": total,
 }
 
 

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from pointveil.errors import InputError
-from pointveil.ledger.check import Replay, RULES, check_events
+from pointveil.ledger.check import RULES, Replay, check_events
 from pointveil.ledger.schema import EVENTS, FIELDS, FIRST, FIRST_FIELDS, TRIGGERS, VERSION, append, shape
 
 FIRST_SHAPE = "6c54318c290dff933387f7ace7f62d27412e65803ede25290e5d5784f4b76661"

@@ -137,8 +137,8 @@ class World:
         world.check()
         return world
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the world to one GeoPackage, whole or not at all."""
+    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the world to one GeoPackage, whole or not at all; one that exists is replaced only with `force`."""
         roads = self.roads
         parts = package.Parts(
             self.projection.crs,
@@ -148,7 +148,7 @@ class World:
             None if roads is None else roads.lines,
             None if roads is None else roads.attributes,
         )
-        package.write(path, parts)
+        package.write(path, parts, force=force)
 
     @cached_property
     def boundary_m(self) -> Any:
