@@ -310,7 +310,7 @@ def _restore(description: dict[str, Any], load: Callable[[str], NDArray[np.int64
 def pack(answer: Answer) -> bytes:
     """Return an answer as few bytes: its numbers in the smallest type that holds them, compressed."""
     buffer = io.BytesIO()
-    arrays = {name: values.astype(_smallest(values)) for name, values in _arrays(answer).items()}
+    arrays: dict[str, Any] = {name: values.astype(_smallest(values)) for name, values in _arrays(answer).items()}
     np.savez_compressed(buffer, described=np.array(json.dumps(_describe(answer))), **arrays)
     return buffer.getvalue()
 

@@ -69,7 +69,7 @@ def test_quiet_says_nothing_and_json_says_all(run: Run, people_file: Path, world
     base = ("synthesize", people_file, tmp_path / "a.csv", "--world", world_file, "--epsilon", "1/2")
 
     assert run(*base, "--quiet") == (0, "", "")
-    code, out, _ = run(*base, "--json", "--quiet")
+    code, out, _ = run(*base, "--json", "--quiet", "--force")
 
     assert code == 0
     assert json.loads(out)["statement"]["guarantee"]["epsilon"] == "1/2"
@@ -156,7 +156,7 @@ def test_a_full_ledger_refuses_and_says_what_is_left(
     base = ("synthesize", people_file, tmp_path / "a.csv", "--world", world_file, "--epsilon", "1", *ledger)
     assert run(*base)[0] == 0
 
-    code, _, err = run(*base)
+    code, _, err = run(*base, "--force")
 
     assert code == 3
     assert "0.5" in err
@@ -264,7 +264,7 @@ def test_few_people_for_the_epsilon_are_told_of_a_coarse_map(
     notes = []
     for epsilon in ("1/100", "2"):
         code, out, err = run(
-            "synthesize", people_file, tmp_path / "out.parquet", "--world", world_file, "--epsilon", epsilon
+            "synthesize", people_file, tmp_path / "out.parquet", "-w", world_file, "--epsilon", epsilon, "--force"
         )
         assert code == 0, err
         notes.append("The map is coarse" in out + err)

@@ -45,7 +45,7 @@ def refuse_existing(*paths: Path, force: bool, own: Collection[str] = ()) -> Non
 
 
 def refuse_same(path: Path, others: Mapping[str, Path | None]) -> None:
-    """Refuse a path to write to that is one of these files, however it is spelled; `others` has them by what they are."""
+    """Refuse to write to one of these files, however its path is spelled; `others` has them by what they are."""
     for what, other in others.items():
         if other is not None and _is_same(path, other):
             raise InputError(f"{path.name} is {what}. Give another name for the output.")

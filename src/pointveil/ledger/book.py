@@ -184,8 +184,8 @@ class Ledger:
         with self._writing() as book:
             kept = book.execute(ANSWER, (charge.entry, number)).fetchone()
             if kept is None:
-                fields = {"entry": charge.entry, "number": number, "purpose": question, "survey": answer}
-                append(book, "answer", fingerprint=charge.fingerprint, **fields)
+                about = {"entry": charge.entry, "fingerprint": charge.fingerprint}
+                append(book, "answer", number=number, purpose=question, survey=answer, **about)
                 return answer
             return same_question(kept, question)
 

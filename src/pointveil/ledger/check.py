@@ -79,7 +79,7 @@ def check_sums(book: sqlite3.Connection) -> Iterator[str]:
     """Check every event against what those before it add up to."""
     replay = Replay()
     for row in book.execute("SELECT * FROM event ORDER BY id"):
-        event = dict.fromkeys(FIELDS) | dict(zip(FIELDS, row[:-1], strict=False))
+        event: Event = {**dict.fromkeys(FIELDS), **dict(zip(FIELDS, row[:-1], strict=False))}
         for problem in RULES.get(event["kind"], unknown)(replay, event):
             yield f"Event {event['id']}: {problem}."
 
@@ -158,7 +158,7 @@ def unknown(_replay: Replay, event: Event) -> Iterator[str]:
     yield f"no event is of the kind {event['kind']!r}"
 
 
-RULES = {
+RULES: dict[str, Callable[[Replay, Event], Iterator[str]]] = {
     "cap": cap,
     "name": name,
     "content": content,

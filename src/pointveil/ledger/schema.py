@@ -34,7 +34,7 @@ FIRST_FIELDS = (
 FIELDS = (*FIRST_FIELDS, "spent", "charges", "named", "number")
 
 # The triggers look for earlier rows themselves: a UNIQUE index would let INSERT OR REPLACE delete silently.
-SECRET = """
+KEY_TABLE = """
 CREATE TABLE secret (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   key BLOB NOT NULL CHECK (length(key) = 32)
@@ -137,7 +137,7 @@ CREATE TRIGGER secret_is_never_changed BEFORE UPDATE ON secret
 CREATE TRIGGER secret_is_never_deleted BEFORE DELETE ON secret
   BEGIN SELECT RAISE(ABORT, 'the key of a ledger is never deleted'); END;
 """
-SCHEMA = SECRET + EVENTS + TRIGGERS
+SCHEMA = KEY_TABLE + EVENTS + TRIGGERS
 
 TAGS = {type(None): "n", int: "i", str: "t", bytes: "b"}
 
