@@ -91,8 +91,11 @@ def database_error() -> None:
     raise sqlite3.OperationalError("disk I/O error")
 
 
+FAULTS = (disk_error, database_error, disk_full)
+
+
 def ask(people_file: Path, world: World, folder: Path, request: str | None = "monday", **options: Any) -> Any:
-    given = {"method": "agrid-kde", "epsilon": 1, "ledger": folder / "ledger.db", "key": None, "count": 50, **options}
+    given = {"method": "ugrid-kde", "epsilon": 1, "ledger": folder / "ledger.db", "key": None, "count": 50, **options}
     return pv.release(people_file, world, output=folder / "out.csv", request=request, **given)
 
 
@@ -118,10 +121,9 @@ def how_many(people_file: Path, world: World, tmp_path_factory: pytest.TempPathF
     return faults.points
 
 
-@pytest.mark.parametrize("fail", [disk_error, disk_full, database_error])
 @pytest.mark.filterwarnings("ignore::pointveil.PointveilWarning")
 def test_a_fault_at_any_point_costs_nothing_twice_and_loses_nothing(
-    fail: Callable[[], None], people_file: Path, world: World, how_many: int, tmp_path: Path
+    people_file: Path, world: World, how_many: int, tmp_path: Path
 ) -> None:
     assert how_many > 40
     failed = 0
@@ -129,7 +131,7 @@ def test_a_fault_at_any_point_costs_nothing_twice_and_loses_nothing(
         folder = tmp_path / str(point)
         folder.mkdir()
         try:
-            with injected(Faults(point, fail)):
+            with injected(Faults(point, FAULTS[point % len(FAULTS)])):
                 ask(people_file, world, folder)
         except (pv.PointveilError, OSError, sqlite3.Error) as fault:
             failed += 1
@@ -183,6 +185,8 @@ def again(place):
     ask(people, world, place)
     judge(place)
 
+(folder / "first").mkdir()
+again(folder / "first")  # what takes long the first time, every copy has done
 ended = set()
 for point in range(points):
     place = folder / f"kill-{point}"
