@@ -115,9 +115,8 @@ def half_released(folder: Path) -> bool:
 @pytest.fixture(scope="module")
 def how_many(people_file: Path, world: World, tmp_path_factory: pytest.TempPathFactory) -> int:
     """How many points there are at which a small release may fail."""
-    with injected(Faults(None, disk_error)) as faults:
-        with pytest.warns(pv.PointveilWarning, match="Left out"):
-            ask(people_file, world, tmp_path_factory.mktemp("whole"))
+    with injected(Faults(None, disk_error)) as faults, pytest.warns(pv.PointveilWarning, match="Left out"):
+        ask(people_file, world, tmp_path_factory.mktemp("whole"))
     return faults.points
 
 
