@@ -355,10 +355,9 @@ def test_an_output_that_is_a_file_which_must_stay_is_refused_however_it_is_spell
     before = {name: path.read_bytes() for name, path in files.items()}
     output = spellings(files[victim], tmp_path / "links")[spelling]
 
-    with pytest.raises(InputError, match="is the (private file|file of the world|ledger|signing key)"):
-        pv.release(
-            files["data"], files["world"], epsilon=1, output=output, ledger=files["ledger"], key=files["key"], force=True
-        )  # fmt: skip
+    with pytest.raises(InputError, match=r"is the (private file|file of the world|ledger|signing key)"):
+        options = {"ledger": files["ledger"], "key": files["key"], "force": True}
+        pv.release(files["data"], files["world"], epsilon=1, output=output, **options)
 
     assert {name: path.read_bytes() for name, path in files.items()} == before
 

@@ -267,6 +267,7 @@ def prepare(
     book = open_ledger(ledger)
     target = check_output(output, source=source, world=world, ledger=book, key=key)
     check_drawing(count, seed)
+    check_room(target, LEAST_ROOM + ROOM_PER_POINT * (count or 0), target.name, statement_path(target).name)
     log.info("Reading the public world")
     place = world if isinstance(world, World) else World.read(world)
     chosen = find_method(method) if split is None else find_method(method).with_split(split)
@@ -300,7 +301,6 @@ def prepare(
         refuse_existing(target, force=force, own=own)
     else:
         check_release(target, force=force, own=own)
-    check_room(target, LEAST_ROOM + ROOM_PER_POINT * (count or 0), target.name, statement_path(target).name)
     named = request or f"release-{secrets.token_hex(4)}"
     if kept is not None and kept.survey is not None:
         try:

@@ -478,6 +478,16 @@ def test_a_request_whose_data_can_be_read_at_last_also_charges_the_account_of_th
         spend(ledger, "b", b"two", request="monday", seed=7)
 
 
+def test_a_request_that_another_edition_began_is_refused(ledger: Ledger) -> None:
+    spend(ledger, request="monday", seed=7, purpose={**PURPOSE, "edition": "1"})
+
+    with pytest.raises(InputError, match="begun by another edition"):
+        spend(ledger, request="monday", seed=7, purpose={**PURPOSE, "edition": "2"})
+    with pytest.raises(InputError, match="other settings"):
+        spend(ledger, request="monday", seed=7, purpose={"method": "road", "epsilon": "1", "edition": "2"})
+    assert ledger.accounts()[0].charges == 1
+
+
 def test_outputs_are_known_by_their_digests(ledger: Ledger) -> None:
     charge = spend(ledger, request="monday", seed=7)
     with pytest.raises(InputError, match="only what is finished"):

@@ -403,10 +403,9 @@ def kept(book: sqlite3.Connection, request: str, facts: str) -> Kept | None:
         "SELECT entry, name, exact, seed, purpose FROM event WHERE kind = 'charge' AND request = ? ORDER BY id",
         (request,),
     ).fetchall()
-    for *_, text in charges:
-        recorded = json.loads(text)
-        # Another edition may describe a request in other words; its survey is what tells, and it is refused as such.
-        if recorded.get("edition") == wanted.get("edition") and not same_facts(recorded, wanted):
+    recorded = [json.loads(text) for *_, text in charges]
+    for facts_then in recorded:
+        if not same_facts(facts_then, wanted):
             raise InputError(f"Request {request!r} was made before with other settings. Give this one another name.")
     finished = book.execute(
         "SELECT entry, survey, seed FROM event WHERE kind = 'finish' AND entry IN "
@@ -417,6 +416,8 @@ def kept(book: sqlite3.Connection, request: str, facts: str) -> Kept | None:
     open_ = [(entry, None, seed) for entry, _, _, seed, _ in charges if seed is not None]
     if finished is None and not open_:
         return None
+    if finished is None and any(then.get("edition") != wanted.get("edition") for then in recorded):
+        raise InputError(f"Request {request!r} was begun by another edition: only that version can go on with it.")
     entry, survey, seed = finished or open_[0]
     name, price = next((name, exact) for number, name, exact, *_ in charges if number == entry)
     answers = book.execute("SELECT survey FROM event WHERE kind = 'answer' AND entry = ? ORDER BY id", (entry,))
