@@ -294,7 +294,8 @@ def test_only_the_same_requests_own_file_is_written_again_without_force(
     pv.release(table, world, request="monday", **options)
     written = output.read_bytes()
 
-    for other in ({}, {"request": "tuesday"}):
+    others: tuple[dict[str, Any], ...] = ({}, {"request": "tuesday"})
+    for other in others:
         with pytest.raises(InputError, match=r"a\.csv exists already.*force=True"):
             pv.release(table, world, **options, **other)
     with pytest.warns(pv.PointveilWarning, match="answered before"):
@@ -355,8 +356,8 @@ def test_an_output_that_is_a_file_which_must_stay_is_refused_however_it_is_spell
     before = {name: path.read_bytes() for name, path in files.items()}
     output = spellings(files[victim], tmp_path / "links")[spelling]
 
+    options: dict[str, Any] = {"ledger": files["ledger"], "key": files["key"], "force": True}
     with pytest.raises(InputError, match=r"is the (private file|file of the world|ledger|signing key)"):
-        options = {"ledger": files["ledger"], "key": files["key"], "force": True}
         pv.release(files["data"], files["world"], epsilon=1, output=output, **options)
 
     assert {name: path.read_bytes() for name, path in files.items()} == before
