@@ -394,6 +394,32 @@ def test_stopped_from_the_keyboard_a_release_says_how_to_go_on(
     assert [account.spent for account in pv.Ledger().accounts()] == [1]
 
 
+def test_two_files_that_cannot_be_read_stay_two_accounts_and_go_on_once_they_can(
+    people_file: Path, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> bytes:
+        raise OSError(5, "Input/output error")
+
+    options: dict[str, Any] = {"epsilon": 1, "method": "ugrid-uni"}
+    with monkeypatch.context() as patch:
+        patch.setattr("pointveil.engines.LocalEngine.digest", fail)
+        for number, source in enumerate((people_file, tmp_path / "copy.parquet")):
+            (tmp_path / "copy.parquet").write_bytes(people_file.read_bytes())
+            with pytest.raises(RuntimeError) as failure, pytest.warns(pv.PointveilWarning, match="Left out"):
+                pv.release(source, world, output=tmp_path / f"{number}.csv", request=str(number), **options)
+            assert f"--request {number} " in failure.value.__notes__[0]
+    assert [(account.name, account.aliases) for account in pv.Ledger().accounts()] == [
+        ("people.parquet", ()),
+        ("copy.parquet", ()),
+    ]
+
+    with pytest.warns(pv.PointveilWarning, match="Left out"), pytest.warns(pv.PointveilWarning, match="charged before"):
+        pv.release(people_file, world, output=tmp_path / "0.csv", request="0", **options)
+
+    assert [account.spent for account in pv.Ledger().accounts()] == [1, 1]
+    assert pv.Ledger().verify() == []
+
+
 def test_a_warning_that_is_an_error_stops_before_the_charge_or_after_the_release(
     table: pa.Table, world: World, tmp_path: Path
 ) -> None:
