@@ -11,11 +11,11 @@ from pointveil.cli import app
 PAGE = Path(__file__).parent.parent / "docs" / "cli.md"
 HEAD = """# Command line
 
-This page is made from the commands themselves by `scripts/make_cli_docs.py`; a test checks that it is fresh.
+This page is generated from the commands by `scripts/make_cli_docs.py`; a test checks that it is up to date.
 
-Exit codes: 0 done, 2 bad input or usage, 3 over budget, 4 not verified, 1 a fault in Pointveil. Results go to standard
-output, words for people to standard error. An unforeseen fault shows no text of its own, because that might quote a
-real point; `POINTVEIL_DEBUG=1` shows it to you.
+Exit codes: 0 done, 2 bad input or usage, 3 over budget, 4 not verified, 1 a bug in Pointveil, or a full disk or memory.
+Results go to standard output, messages to standard error. For a bug, Pointveil prints only the kind of error, because
+its text might quote a real point; `POINTVEIL_DEBUG=1` shows all of it.
 """
 
 
@@ -44,7 +44,10 @@ def _usage(param: Any) -> str:
 def _row(param: Any) -> str:
     name = param.name.upper() if param.param_type_name == "argument" else ", ".join(param.opts)
     needed = " Required." if param.required and param.param_type_name != "argument" else ""
-    return f"| `{name}` | {(getattr(param, 'help', '') or '').replace('|', '/')}{needed} |"
+    text = f"{(getattr(param, 'help', '') or '').replace('|', '/')}{needed}"
+    if param.default is not None and not isinstance(param.default, bool):
+        text = f"{text.removesuffix('.')} (default: {param.default})."
+    return f"| `{name}` | {text} |"
 
 
 if __name__ == "__main__":

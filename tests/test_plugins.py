@@ -94,8 +94,8 @@ class Unregistered(Shaped):
     ("part", "fault"),
     [
         (Unregistered(), "Unregistered is not registered: write @partitioner above the class"),
-        (Shaped((1, 2)), "cannot be made again from a saved survey"),
-        (Shaped(object()), "cannot be made again from a saved survey"),
+        (Shaped((1, 2)), "cannot be restored from a saved survey"),
+        (Shaped(object()), "cannot be restored from a saved survey"),
     ],
 )
 def test_a_part_that_could_not_be_read_back_is_refused_before_anything_is_charged(
@@ -162,5 +162,5 @@ def test_a_class_of_the_same_name_in_another_package_does_not_stand_in() -> None
     theirs = {**saved, "partitioner": {**saved["partitioner"], "plugin": "elsewhere"}}
 
     assert pv.Method.restore("own", saved, {"count": 1}).partitioner == pv.UniformGrid()
-    with pytest.raises(InputError, match="'UniformGrid' is in the plug-in 'elsewhere', which is not installed"):
+    with pytest.raises(InputError, match="'UniformGrid' comes from the plug-in 'elsewhere', which is not installed"):
         pv.Method.restore("own", theirs, {"count": 1})

@@ -1,12 +1,23 @@
 """The errors that Pointveil raises on purpose, and its warnings."""
 
 
+def shown(text: str) -> str:
+    """Return a text for a terminal: what it would obey instead of showing, but for line breaks, is written out."""
+    return "".join(
+        sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape").decode() for sign in text
+    )
+
+
 class PointveilError(Exception):
     """Every error that Pointveil raises on purpose; its text says what to do and quotes no record."""
 
 
 class InputError(PointveilError, ValueError):
     """A file, column or option is not what it should be; the text says which, and what to do."""
+
+
+class UnmeasuredError(InputError):
+    """A measure has no answer for these points or this world; the text says why."""
 
 
 class BudgetError(PointveilError, ValueError):

@@ -166,7 +166,7 @@ def find_method(method: str | Method) -> Method:
     if isinstance(method, Method):
         return method
     if method not in METHODS:
-        raise InputError(f"There is no method '{method}'. There are: {', '.join(METHODS)}.")
+        raise InputError(f"There is no method '{method}'. Choose from: {', '.join(METHODS)}.")
     return METHODS[method]
 
 
@@ -185,7 +185,7 @@ def register_method(method: Method) -> Method:
     'my-clusters'
     """
     if method.name == CUSTOM or not re.fullmatch(r"[a-z][a-z0-9-]*", method.name):
-        raise InputError(f"Give the method a name of small letters, digits and hyphens, not '{method.name}'.")
+        raise InputError(f"Give the method a name of lower-case letters, digits and hyphens, not '{method.name}'.")
     METHODS.add(method.name, method)
     return method
 
@@ -218,8 +218,8 @@ def _kind(table: Parts, description: Mapping[str, Any]) -> type:
     if package == "pointveil":
         raise InputError(f"This version has no {table.what} '{name}'; it has {', '.join(table)}.")
     raise InputError(
-        f"The {table.what} '{name}' is in the plug-in '{package}', which is not installed here or does not name itself "
-        f"in the entry point group {GROUP}. Install the plug-in and try again."
+        f"The {table.what} '{name}' comes from the plug-in '{package}', which is not installed or has no entry point "
+        f"in the group {GROUP}. Install the plug-in and try again."
     )
 
 
@@ -234,7 +234,7 @@ def _check_part(table: Parts, part: Any) -> None:
         again = None
     if again is None or dataclasses.asdict(again) != dataclasses.asdict(part):
         raise InputError(
-            f"{part!r} cannot be made again from a saved survey: its fields must be numbers, texts, true or false."
+            f"{part!r} cannot be restored from a saved survey: its fields must be numbers, strings or booleans."
         )
 
 
@@ -246,27 +246,27 @@ DEFAULT_METHOD = "veil"
 for _row in (
     Method(Veil(), Density(),
            {"total": "1/100", "district": "1/100", "shape": "19/100", "offset": "2/100", "count": "77/100"},
-           "veil", "The default, with or without roads: more accurate than all others here."),
+           "veil", "The default, with or without roads: the most accurate method here."),
     Method(UniformGrid(), Uniform(), {"count": 1},
-           "ugrid-uni", "The simplest: equal cells, even placement. A baseline, and quick to explain."),
+           "ugrid-uni", "The simplest: equal cells, uniform placement. A baseline that is quick to explain."),
     Method(UniformGrid(), WeightedUniform(), {"count": 1}, "ugrid-wud",
-           "As ugrid-uni, but leaning towards busy neighbours: nearly always a little better, at no cost."),
+           "Like ugrid-uni, but points lean towards busy neighbours: usually a little better, at no cost."),
     Method(UniformGrid(), KernelDensity(), {"count": "3/5", "place": "2/5"}, "ugrid-kde",
-           "For comparison with the paper: a private kernel keeps little, and its share is better spent on counts."),
+           "For comparison with the paper: a private kernel adds little; its share is better spent on counts."),
     Method(AdaptiveGrid(), Uniform(), {"shape": "1/2", "count": "1/2"},
-           "agrid-uni", "Small cells where people are, large ones elsewhere: good when people crowd in few places."),
+           "agrid-uni", "Small cells where people are, large ones elsewhere: good when people crowd into few places."),
     Method(AdaptiveGrid(), WeightedUniform(), {"shape": "1/2", "count": "1/2"},
-           "agrid-wud", "As agrid-uni, leaning towards busy neighbours."),
+           "agrid-wud", "Like agrid-uni, but points lean towards busy neighbours."),
     Method(AdaptiveGrid(), KernelDensity(), {"shape": "2/5", "count": "2/5", "place": "1/5"},
            "agrid-kde", "For comparison with the paper; agrid-uni spends the same epsilon better."),
     Method(Clusters(), Uniform(), {"shape": "2/3", "count": "1/3"},
-           "clust-uni", "A fixed number of regions of any shape: for few regions on a map, not for detail."),
+           "clust-uni", "A fixed number of regions of any shape: for a few regions on a map, not for detail."),
     Method(Clusters(), WeightedUniform(), {"shape": "2/3", "count": "1/3"},
-           "clust-wud", "As clust-uni, leaning towards busy neighbours."),
+           "clust-wud", "Like clust-uni, but points lean towards busy neighbours."),
     Method(Clusters(), KernelDensity(), {"shape": "1/4", "count": "1/2", "place": "1/4"},
            "clust-kde", "For comparison with the paper; clust-uni spends the same epsilon better."),
     Method(RoadSegments(), AlongRoads(), {"count": "19/50", "along": "3/5", "offset": "1/50"}, "road",
-           "For people on or beside streets, in a world with roads: points follow them; others get a grid."),
+           "For people on or beside streets; needs roads. Points follow the streets; a grid covers the rest."),
 ):
     register_method(_row)
 # fmt: on

@@ -32,13 +32,9 @@ def load_plugins() -> bool:
 class Table(Mapping[str, Row]):
     """Rows by name; an unknown name, or a list of all names, loads the plug-ins first.
 
-    Parameters
-    ----------
-    what
-        The word for a row in errors.
-    identity
-        What two rows must share for one to replace the other, as when a notebook's cell is run again. Any other row
-        under a name that is taken is refused, so that no package changes what a known name means.
+    `what` is the word for a row in errors. `identity` is what two rows must share for one to replace the other, as when
+    a notebook's cell is run again. Any other row under a name that is taken is refused, so that no package changes what
+    a known name means.
     """
 
     def __init__(self, what: str, identity: Callable[[Row], object]) -> None:
@@ -76,14 +72,8 @@ Part = TypeVar("Part", bound=type)
 class Parts(Table[type]):
     """Classes by their own name: frozen dataclasses whose fields are all that is needed to make them again.
 
-    Parameters
-    ----------
-    what
-        The word for a class in errors; it is also the name of the decorator that registers one.
-    methods
-        The methods that a class must have, and the arguments that each must take.
-    attributes
-        The attributes that it must have, and what each is.
+    `what` is the word for a class in errors, and the name of the decorator that registers one. A class must have the
+    methods, which take these arguments, and the attributes; the text says what each is.
     """
 
     def __init__(self, what: str, methods: Mapping[str, str], attributes: Mapping[str, str]) -> None:

@@ -126,7 +126,13 @@ def release(
 
 
 def release_survey(
-    source: Any, world: World | str | PathLike[str], *, epsilon: object, output: str | PathLike[str], **options: Any
+    source: Any,
+    world: World | str | PathLike[str],
+    *,
+    epsilon: object,
+    output: str | PathLike[str],
+    key: SigningKey | str | PathLike[str] | Own | None = OWN,
+    **options: Any,
 ) -> Survey:
     """Make a survey of private points, charged to the ledger: points can be drawn from it later, at no cost.
 
@@ -134,10 +140,10 @@ def release_survey(
     ----------
     source, world, epsilon
         As for `release`: the private points, the public world, and the privacy budget.
-    output
-        The survey's file.
+    output, key
+        The survey's file, and the private key that signs its statement, as for `release`.
     options
-        Those of `release`, but for `count`, `seed` and `key`, which are about drawing.
+        Those of `release`, but for `count` and `seed`, which are about drawing.
 
     Examples
     --------
@@ -145,12 +151,13 @@ def release_survey(
     >>> len(pv.draw(made, count=500, seed=7))
     500
     """
-    order = prepare(source, world, epsilon=epsilon, output=output, form="survey", **options)
+    signing = find_key(key)
+    order = prepare(source, world, epsilon=epsilon, output=output, form="survey", key=signing, **options)
     _warn(order.warnings)
     with order.accounted():
         surveyed = order.answer()
         log.info("Writing")
-        surveyed.write(order.output, force=True, ready=order.record)
+        surveyed.write(order.output, key=signing, force=True, ready=order.record)
     _warn(_doubts(surveyed, None))
     return surveyed
 
@@ -350,7 +357,7 @@ def survey(vault: Vault, method: str | Method = DEFAULT_METHOD, *, ledger: Ledge
     counted = chosen.partitioner.divide(recorder, vault.world, budget)
     asked = chosen.placement.ask(recorder, vault.world, counted, budget)
     answers = tuple(recorder.answers)
-    done = Survey(vault.world, chosen, answers, _complete(vault.statement, chosen), vault.layout)
+    done = Survey(vault.world, chosen, answers, _complete(vault.statement, chosen), vault.layout).bound()
     done.__dict__["prepared"] = (counted, asked)  # known already: no need to work it out again
     return done
 
@@ -375,6 +382,7 @@ def draw(survey: Survey, *, count: int | None = None, seed: int | None = None) -
     500
     """
     check_drawing(count, seed)
+    survey.check()
     counted, asked = survey.prepared
     wanted = min(counted.total, MOST_POINTS) if count is None else count
     rng = np.random.default_rng(secrets.randbits(64) if seed is None else seed)

@@ -1,20 +1,16 @@
 """Show synthetic points: as a picture, as a map to move about in, as a small card."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
 import pyproj
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats
 from pointveil.errors import missing_extra
 from pointveil.statement import Statement
 from pointveil.world import World
-
-Floats = NDArray[np.float64]
 
 CARD_SIZE = 260  # pixels along the longer side of a card's map
 CARD_POINTS = 4000  # about 40 kB; synthetic points are in random order, so the first are a fair sample

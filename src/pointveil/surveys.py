@@ -13,28 +13,44 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.errors import InputError
+from pointveil.errors import InputError, PointveilError, VerificationError
+from pointveil.files.exact import stated_number
 from pointveil.files.whole import refuse_existing, write_whole
 from pointveil.formats import Layout
-from pointveil.ledger import Ledger
+from pointveil.ledger import OWN, Ledger, Own
 from pointveil.methods import Method, edition_of
 from pointveil.partition import Divided
-from pointveil.statement import Statement, parse_statement
+from pointveil.statement import (
+    MOST_BYTES,
+    Recorded,
+    SigningKey,
+    Statement,
+    digest_of,
+    find_key,
+    parse_object,
+    parse_signed,
+)
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites, Vault
 from pointveil.version import __version__
 from pointveil.world import World
 
 VERSION = 1
+SURVEY_BEGINS = b"PK\x03\x04"
+MOST_MEMBER_BYTES = 2**32
 DRAWING = "1"
 """The edition of drawing: raised when the same answers and seed would give other points, or in another order."""
 LAND = "1"
 """The edition of the land rule: raised when another place would be land."""
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, AttributeError, RuntimeError)
+HEADER = 128
+"""Bytes before the values of an array, in numpy's format."""
 Answer = NoisyCounts | NoisyPoints
 
 
@@ -73,6 +89,15 @@ class Survey:
     def __repr__(self) -> str:
         return f"<Survey: {self.method.name}, {self.statement.in_short}, {len(self.answers)} answers>"
 
+    def bound(self) -> Survey:
+        """Return the same survey with a statement that says which answers, method and form it is about."""
+        recorded = _recorded(self._described(), self.answers)
+        return dataclasses.replace(self, statement=self.statement.model_copy(update={"survey": recorded}))
+
+    def check(self) -> None:
+        """Raise VerificationError if an answer, the method, the form or the world is not the one of the statement."""
+        _check_bound(self.statement, self._described(), self.answers, self.world)
+
     @cached_property
     def prepared(self) -> tuple[Divided, Any]:
         """The divided world and the placement's answers, from the recording."""
@@ -82,13 +107,20 @@ class Survey:
         return counted, self.method.placement.ask(replay, self.world, counted, budget)
 
     def write(
-        self, path: str | Path, *, force: bool = False, ready: Callable[[Mapping[str, Any]], None] | None = None
+        self,
+        path: str | Path,
+        *,
+        key: SigningKey | str | PathLike[str] | Own | None = OWN,
+        force: bool = False,
+        ready: Callable[[Mapping[str, Any]], None] | None = None,
     ) -> None:
-        """Save everything in one file; one that exists is replaced only with `force`.
+        """Save everything in one file, signed as by `SyntheticPoints.write`.
 
-        `ready` is told the name and the digest of the file before it is put in place.
+        One that exists is replaced only with `force`; `ready` is told the name and the digest of the file before
+        it is put in place.
         """
-        path, content = Path(path), self.to_bytes()
+        path, signed = Path(path), dataclasses.replace(self, statement=self.statement.signed(find_key(key)))
+        content = signed.to_bytes()
         refuse_existing(path, force=force)
 
         def write(new: Path) -> None:
@@ -110,7 +142,9 @@ class Survey:
             raise InputError(f"{path} is a directory, not a survey.") from None
         except InputError as fault:
             raise InputError(f"{path.name} cannot be read: {fault}") from None
-        except (zipfile.BadZipFile, KeyError, ValueError, TypeError) as fault:
+        except VerificationError as fault:
+            raise VerificationError(f"{path.name} does not hold. {fault}") from None
+        except DAMAGED as fault:
             raise InputError(f"{path.name} is not a survey that this version can read: {fault}") from None
 
     def to_bytes(self) -> bytes:
@@ -126,20 +160,33 @@ class Survey:
                     _put(archive, f"answers/{number}-{name}.npy", _array_bytes(values))
         return buffer.getvalue()
 
+    def _described(self) -> dict[str, Any]:
+        """Return all but the world and the values of the answers, as plain facts."""
+        return {
+            "version": VERSION,
+            "method": {
+                "name": self.method.name,
+                "parameters": self.method.parameters,
+                "split": self.method.split_texts(),
+            },
+            "layout": dataclasses.replace(self.layout, left_out=()).to_dict(),
+            "answers": [_describe(answer) for answer in self.answers],
+        }
+
     @classmethod
     def from_bytes(cls, content: bytes) -> Survey:
-        """Return the survey in a file's content."""
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            description = json.loads(archive.read("survey.json"))
-            method, statement = _begin(description, archive.read("statement.json").decode())
+        """Return the survey in a file's content, if it is the one of its statement."""
+        statement, description, answers, world = _unpacked(content, None)[:4]
+        return cls._checked(statement, description, answers, world)
 
-            def load(number: int, name: str) -> NDArray[np.int64]:
-                values = io.BytesIO(archive.read(f"answers/{number}-{name}.npy"))
-                return np.asarray(np.load(values, allow_pickle=False), dtype=np.int64)
-
-            answers = tuple(_restore(each, partial(load, n)) for n, each in enumerate(description["answers"]))
-            world = _world_from(archive.read("world.gpkg"))
-            return cls(world, method, answers, statement, Layout.from_dict(description["layout"]))
+    @classmethod
+    def _checked(
+        cls, statement: Statement, description: dict[str, Any], answers: tuple[Answer, ...], world: World
+    ) -> Survey:
+        refuse_other_edition(statement, edition(edition_of(description["method"]["parameters"])))
+        _check_bound(statement, description, answers, world)
+        method = Method.restore(**description["method"])
+        return cls(world, method, answers, statement, Layout.from_dict(description["layout"]))
 
     def to_record(self) -> bytes:
         """Return what the ledger keeps of a survey: all but the world and the answers, which it has already."""
@@ -152,30 +199,37 @@ class Survey:
             return cls.from_bytes(content)
         record = json.loads(zlib.decompress(content))
         description = record["survey"]
-        method, statement = _begin(description, record["statement"])
-        kept = tuple(unpack(answer) for answer in answers)
-        return cls(world, method, kept, statement, Layout.from_dict(description["layout"]))
-
-    def _described(self) -> dict[str, Any]:
-        return {
-            "version": VERSION,
-            "method": {
-                "name": self.method.name,
-                "parameters": self.method.parameters,
-                "split": self.method.split_texts(),
-            },
-            "layout": dataclasses.replace(self.layout, left_out=()).to_dict(),
-            "answers": [_describe(answer) for answer in self.answers],
-        }
+        statement, kept = parse_signed(record["statement"], None)[0], tuple(unpack(answer) for answer in answers)
+        return cls._checked(statement, description, kept, world)
 
 
-def _begin(description: dict[str, Any], statement: str) -> tuple[Method, Statement]:
-    """Return the method and the statement of a survey that this version can draw from."""
-    if description["version"] != VERSION:
-        raise ValueError(f"it is of version {description['version']}, not {VERSION}")
-    stated = parse_statement(statement)
-    refuse_other_edition(stated, edition(edition_of(description["method"]["parameters"])))
-    return Method.restore(**description["method"]), stated
+def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str, str]:
+    """Return the statement of a survey of any edition, who signed it, and what it covers; or raise VerificationError.
+
+    The signature is checked first. Nothing is drawn, so the rules of another edition do no harm.
+    """
+    try:
+        statement, description, answers, world, signed = _unpacked(content, public_key)
+    except PointveilError:
+        raise
+    except DAMAGED:
+        raise VerificationError("It is not a survey, or it is damaged.") from None
+    return statement, signed, _check_bound(statement, description, answers, world)
+
+
+def _unpacked(
+    content: bytes, public_key: str | None
+) -> tuple[Statement, dict[str, Any], tuple[Answer, ...], World, str]:
+    """Return the statement, checked, then the other parts of a survey as they stand there, and who signed."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        statement, signed = parse_signed(_text(archive, "statement.json"), public_key)
+        description = parse_object(_text(archive, "survey.json"))
+        if description["version"] != VERSION:
+            raise ValueError("it is of another version")
+        answers = tuple(
+            _restore(answer, partial(_load, archive, number)) for number, answer in enumerate(description["answers"])
+        )
+        return statement, description, answers, _world(archive), signed
 
 
 def edition(method: str) -> dict[str, str]:
@@ -300,8 +354,49 @@ def _arrays(answer: Answer) -> dict[str, NDArray[np.int64]]:
     return {"region": answer.region, "site": answer.site}
 
 
+def _recorded(description: dict[str, Any], answers: Sequence[Answer]) -> Recorded:
+    """Return the digests of a survey: of its answers with what they are, of its method, and of its form."""
+    values = [
+        {name: hashlib.sha256(values.astype("<i8").tobytes()).hexdigest() for name, values in _arrays(answer).items()}
+        for answer in answers
+    ]
+    parts = {"answers": [description["answers"], values], **{name: description[name] for name in ("method", "layout")}}
+    return Recorded(**{f"{name}_sha256": digest_of({name: part}) for name, part in parts.items()})
+
+
+def _check_bound(statement: Statement, description: dict[str, Any], answers: Sequence[Answer], world: World) -> str:
+    """Return what was checked; raise VerificationError if something is not what the statement is about."""
+    if world.digest != statement.domain.world_sha256:
+        raise VerificationError("The world is not the one that the statement is about: it was exchanged.")
+    asked = [(one.purpose, one.epsilon, one.sensitivity) for one in statement.questions]
+    if asked != [(one.purpose, str(one.epsilon), one.points_per_unit) for one in answers]:
+        raise VerificationError("The answers are not those to the questions of the statement.")
+    if statement.survey is None:
+        return "the world is the stated one; the answers were NOT checked: this statement is from before it named them"
+    found = _recorded(description, answers)
+    for part in ("answers", "method", "layout"):
+        if getattr(found, f"{part}_sha256") != getattr(statement.survey, f"{part}_sha256"):
+            raise VerificationError(f"Not as stated: {part} of the survey. Something was exchanged.")
+    return "the answers, the method, the form and the world are those of the statement"
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    if archive.getinfo(name).file_size > MOST_MEMBER_BYTES:
+        raise VerificationError("It is too large.")
+    return archive.read(name)
+
+
+def _text(archive: zipfile.ZipFile, name: str) -> str:
+    with archive.open(name) as file:
+        return file.read(MOST_BYTES + 1).decode()
+
+
+def _load(archive: zipfile.ZipFile, number: int, name: str) -> NDArray[np.int64]:
+    return _array(_member(archive, f"answers/{number}-{name}.npy"))
+
+
 def _restore(description: dict[str, Any], load: Callable[[str], NDArray[np.int64]]) -> Answer:
-    paid = (description["purpose"], Fraction(description["epsilon"]), int(description["points_per_unit"]))
+    paid = (description["purpose"], stated_number(description["epsilon"]), int(description["points_per_unit"]))
     if description["kind"] == "NoisyCounts":
         return NoisyCounts(load("values"), *paid)
     return NoisyPoints(load("region"), load("site"), *paid)
@@ -327,6 +422,14 @@ def _smallest(values: NDArray[np.int64]) -> type[np.signedinteger[Any]]:
     return next((kind for kind in sizes if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max), np.int64)
 
 
+def _array(content: bytes) -> NDArray[np.int64]:
+    """Return what `_array_bytes` has written; its size is that of the content, whatever the content says."""
+    values = np.frombuffer(content[HEADER:], dtype="<i8").astype(np.int64)
+    if _array_bytes(values) != content:
+        raise ValueError("an answer is not a list of whole numbers")
+    return values
+
+
 def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     """Add a member without the time it was made."""
     member = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
@@ -347,7 +450,8 @@ def _world_bytes(world: World) -> bytes:
         return path.read_bytes()
 
 
-def _world_from(content: bytes) -> World:
+def _world(archive: zipfile.ZipFile) -> World:
+    content = _member(archive, "world.gpkg")
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "world.gpkg"
         path.write_bytes(content)

@@ -105,7 +105,7 @@ class SyntheticPoints:
             files = [describe_file(file) for file in sorted(draft.parent.iterdir())]
             listed = output.model_copy(update={"files": tuple(files)})
             complete.append(described.with_output(listed).signed(key))
-            _write_text(draft.with_name(beside), complete[0].to_json())
+            draft.with_name(beside).write_text(complete[0].to_json(), encoding="utf-8", newline="\n")
             if ready is not None:
                 digests = {file.name: file.sha256 for file in files} | {beside: file_digest(draft.with_name(beside))}
                 ready({"file": path.name, "rows": len(self), "files": digests})
@@ -155,13 +155,8 @@ class SyntheticPoints:
     def explore(self, world: World | None = None) -> Any:
         """Return a map to move about in: folium's if it is installed, else the release's page, which works offline.
 
-        Both show themselves in a notebook. The page is `explore().html`, to be saved as a file; folium fetches its
-        background map from the internet.
-
-        Parameters
-        ----------
-        world
-            The world of the release, for its streets and water on the page; without it the page shows points only.
+        Both show themselves in a notebook. The page is `explore().html`, to be saved as a file; with the world of the
+        release it has streets and water. Folium fetches its background map from the internet.
         """
         return showing.explore(self, self.statement, world)
 
@@ -217,10 +212,6 @@ def points_digest(chunks: Any, steps: int) -> str:
 def describe_file(path: Path) -> OutputFile:
     """Return the name, hash and size of a file."""
     return OutputFile(name=path.name, sha256=file_digest(path), bytes=path.stat().st_size)
-
-
-def _write_text(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", newline="\n")
 
 
 def statement_path(path: Path) -> Path:

@@ -1,43 +1,26 @@
 """A vault that holds no points: answers from a script, so that methods can be tested without data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells import Ints
 from pointveil.formats import Layout
 from pointveil.statement import Statement
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Share, Sites
-
-if TYPE_CHECKING:
-    from pointveil.world import World
+from pointveil.world import World
 
 
 @dataclass
 class ScriptedVault:
-    """Answers every count from a script, and every scatter evenly.
+    """Answers every count from a script, and every scatter evenly."""
 
-    Parameters
-    ----------
-    world
-        The public world.
-    everywhere
-        The count of every cell; or
-    script
-        a function from cells and share to counts.
-    epsilon
-        What may be spent; what is asked beyond it is refused.
-    """
-
-    world: World
-    everywhere: int = 10
-    script: Callable[[Cells, Share], NDArray[np.int64]] | None = None
-    epsilon: Fraction = Fraction(1)
+    world: World  # the public one
+    everywhere: int = 10  # the count of every cell, unless there is a script
+    script: Callable[[Cells, Share], Ints] | None = None  # from cells and share to counts
+    epsilon: Fraction = Fraction(1)  # what may be spent; what is asked beyond it is refused
     points_per_unit: int = 1
     asked: list[Share] = field(default_factory=list)
     layout: Layout = field(default_factory=lambda: Layout("csv", x="lon", y="lat"))
@@ -54,7 +37,7 @@ class ScriptedVault:
         values = np.full(len(cells), self.everywhere) if self.script is None else self.script(cells, share)
         return NoisyCounts(np.asarray(values, dtype=np.int64), share.purpose, share.epsilon, self.points_per_unit)
 
-    def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
+    def scatter(self, regions: Sites, wanted: Ints, share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Answer with the sites of each region in turn."""
         del max_uses
         self._spend(share)

@@ -75,4 +75,4 @@ def test_a_refuted_promise_ends_with_an_error(
     monkeypatch.setitem(QUESTIONS, "vault.count", MUTANTS["noise of half the size"])
 
     assert run("audit", "--method", "vault.count") == 4
-    assert "Do not release anything with it" in capsys.readouterr().err
+    assert "Do not release anything made with it" in capsys.readouterr().err

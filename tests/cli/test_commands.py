@@ -106,9 +106,9 @@ def test_axes_delimiter_and_names_stay(run: Run, world_file: Path, people: np.nd
     [
         (("--epsilon", "0"), 2, "epsilon must"),
         (("--epsilon", "1", "--method", "magic"), 2, "There is no method 'magic'"),
-        (("--epsilon", "1", "--split", "count"), 2, "--split wants"),
+        (("--epsilon", "1", "--split", "count"), 2, "--split needs"),
         (("--epsilon", "1", "--split", "count=2"), 2, "at most 1"),
-        (("--epsilon", "1", "--columns", "lon"), 2, "--columns wants"),
+        (("--epsilon", "1", "--columns", "lon"), 2, "--columns needs"),
         (("--epsilon", "1", "--columns", "a,b"), 2, "a"),
         (("--epsilon", "1", "--max-points", "3"), 2, "max_points needs person"),
         (("--epsilon", "1", "--person", "nobody"), 2, "nobody"),

@@ -58,11 +58,15 @@ GOOD: dict[str, tuple[Callable[[], Shapes], str, int]] = {
 }
 BAD: dict[str, tuple[Callable[[], Shapes], str, str]] = {
     "outside": (lambda: [shapely.transform(line, lambda xy: xy + 5) for line in streets()], "LineString", "no line"),
-    "points": (lambda: [shapely.Point(10.01, 50.005)], "Point", "holds Point; it should hold LineString"),
-    "polygons": (lambda: [shapely.box(10.005, 50.003, 10.01, 50.005)], "Polygon", "holds Polygon"),
-    "no length": (lambda: [shapely.LineString([(10.01, 50.005)] * 2)], "LineString", "No road is left"),
-    "only touching": (lambda: [shapely.LineString([(10.01, NORTH), (10.01, 50.03)])], "LineString", "No road is left"),
-    "nothing": (list, "LineString", "holds no lines"),
+    "points": (lambda: [shapely.Point(10.01, 50.005)], "Point", "contains Point; it should contain only LineString"),
+    "polygons": (lambda: [shapely.box(10.005, 50.003, 10.01, 50.005)], "Polygon", "contains Polygon"),
+    "no length": (lambda: [shapely.LineString([(10.01, 50.005)] * 2)], "LineString", "No road lies inside"),
+    "only touching": (
+        lambda: [shapely.LineString([(10.01, NORTH), (10.01, 50.03)])],
+        "LineString",
+        "No road lies inside",
+    ),
+    "nothing": (list, "LineString", "contains no lines"),
 }
 
 

@@ -8,8 +8,7 @@ import pytest
 from pointveil.cells import Leaves
 from pointveil.estimate import context
 from pointveil.estimate.context import neighbour_ratios, own_weight, regress
-from pointveil.estimate.denoising import denoise
-from pointveil.estimate.posterior import Estimates, posterior
+from pointveil.estimate.posterior import Estimates, denoise, posterior
 from pointveil.estimate.road_law import Pieces, fit_factors, grouped, learn_road_law, shrink
 from pointveil.estimate.totals import at_most_the_total, fuse_blocks, match_totals
 from pointveil.ground import leaves_from_levels, raster_of

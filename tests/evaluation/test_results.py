@@ -80,7 +80,7 @@ def test_real_points_in_water_or_without_coordinates_are_left_out() -> None:
 
 def test_only_the_measures_asked_for_are_worked_out() -> None:
     assert list(measured(people(5), people(5), town(), measures=["total_count"]).values) == ["total_count"]
-    with pytest.raises(InputError, match="there is no measure speed"):
+    with pytest.raises(InputError, match="There is no measure speed"):
         measured(people(5), people(5), town(), measures=["speed"])
 
 
@@ -109,7 +109,7 @@ def test_a_result_can_travel_between_processes_without_the_points(tmp_path: Path
     copy = pickle.loads(pickle.dumps(result))
 
     assert copy == result
-    with pytest.raises(InputError, match="evaluate again"):
+    with pytest.raises(InputError, match="Evaluate again"):
         copy.report(tmp_path / "report.html")
 
 
@@ -129,7 +129,7 @@ def test_files_and_frames_in_another_crs_are_compared_in_metres(tmp_path: Path) 
 
 
 def test_an_array_of_another_shape_is_refused() -> None:
-    with pytest.raises(InputError, match=r"has the shape \(4, 3\)"):
+    with pytest.raises(InputError, match=r"has shape \(4, 3\)"):
         evaluate(people(5), np.zeros((4, 3)), town())
 
 
@@ -144,7 +144,7 @@ def test_arrays_are_longitude_and_latitude_unless_another_crs_is_named(world: Wo
 
 
 def test_real_points_of_another_place_are_refused(world: World, people: Points) -> None:
-    with pytest.raises(InputError, match="No point of the real points is on the land of this world"):
+    with pytest.raises(InputError, match="No point of the real points is on land in this world"):
         evaluate(people + 5, people, world)
 
 

@@ -8,7 +8,7 @@ import shapely
 
 from pointveil.cells import Precision
 from pointveil.ground import leaves_from_levels, peopled_area, pick_in_entries, raster_of, split_levels
-from pointveil.ground.hilbert import hilbert_index
+from pointveil.ground.quadtree import hilbert_index
 from pointveil.ground.rasterizing import DISTANCES, distance_bins, land_cells
 from pointveil.network import Network
 from pointveil.world import World

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pointveil.cells.segments import Segments
 from pointveil.errors import InputError
-from pointveil.network import Network, candidate_cells
+from pointveil.network import Network, candidates
 from pointveil.network import network as network_module
 from pointveil.network.candidates import search_over
 from pointveil.network.lines import places_along, segments_of
@@ -226,7 +226,7 @@ def test_roads_in_water_are_removed_unless_they_are_bridges() -> None:
 
 
 def test_a_network_all_in_water_is_refused() -> None:
-    with pytest.raises(InputError, match="No road is left"):
+    with pytest.raises(InputError, match="No road lies inside"):
         make(["LINESTRING(450 500, 450 600)"], out_of_bounds=shapely.box(400, 0, 500, 800))
 
 
@@ -236,7 +236,7 @@ def test_roads_outside_the_boundary_are_refused() -> None:
 
 
 def test_points_given_as_roads_are_refused() -> None:
-    with pytest.raises(InputError, match="Point; it should hold LineString"):
+    with pytest.raises(InputError, match="Point; it should contain only LineString"):
         World.make(BOX, crs=METRES, roads=shapely.points([[1, 2], [3, 4]]))
 
 
@@ -349,7 +349,7 @@ def test_however_the_work_is_cut_up_the_cells_are_the_same(monkeypatch: pytest.M
     segments = segments_of(random_lines(np.random.default_rng(7), 400))
 
     whole = search_over(segments, BOX)
-    monkeypatch.setattr(candidate_cells, "PAIRS", 50)
+    monkeypatch.setattr(candidates, "PAIRS", 50)
     cut_up = search_over(segments, BOX)
 
     for name in ("children", "strides", "first", "candidates"):

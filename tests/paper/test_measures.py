@@ -6,8 +6,8 @@ import shapely
 from tests.evaluation.towns import town
 
 from pointveil.evaluation import Comparison
-from pointveil.evaluation.dice import dice
 from pointveil.evaluation.facilities import Customers, least_distance, most_influential
+from pointveil.evaluation.measures.agreement import dice
 from pointveil.evaluation.measures.hotspot_agreement import density, find_hotspots, hotspot_agreement
 from pointveil.evaluation.measures.least_distance import least_distance_agreement
 from pointveil.evaluation.measures.mean_edge_distance_difference import mean_edge_distance_difference

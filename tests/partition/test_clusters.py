@@ -93,5 +93,5 @@ def test_a_thousand_centres_settle_on_sixteen_thousand_cells_well_under_a_second
 
 def test_impossible_numbers_are_refused() -> None:
     for wrong in ({"clusters": 0}, {"clusters": 10**9}, {"rounds": -1}):
-        with pytest.raises(InputError, match="clusters must lie between"):
+        with pytest.raises(InputError, match="clusters must be between"):
             Clusters(**wrong)

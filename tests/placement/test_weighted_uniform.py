@@ -80,5 +80,5 @@ def test_nobody_gives_no_points(world: World) -> None:
 
 
 def test_a_weight_outside_zero_to_one_is_refused() -> None:
-    with pytest.raises(InputError, match="area_weight must lie between 0 and 1"):
+    with pytest.raises(InputError, match="area_weight must be between 0 and 1"):
         WeightedUniform(1.5)

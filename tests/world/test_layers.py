@@ -138,8 +138,8 @@ def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
         "folder.gpkg": "directory",
         "none.gpkg": "does not exist",
         "plain.parquet": "not GeoParquet",
-        "points.geojson": "holds Point; it should hold LineString",
-        "river.gpkg": "holds Polygon",
+        "points.geojson": "contains Point; it should contain only LineString",
+        "river.gpkg": "contains Polygon",
         "roads.csv": "Give one of .geojson",
     }
 

@@ -319,7 +319,7 @@ def test_a_place_without_water_is_all_land(offline_map: Callable[[str, Any], Non
 def test_an_unknown_place_is_refused_by_name(offline_map: Callable[[str, Any], None]) -> None:
     offline_map("nominatim", lambda *_, **__: [])
 
-    with pytest.raises(InputError, match="under the name 'Atlantis'"):
+    with pytest.raises(InputError, match="named 'Atlantis'"):
         World.from_place("Atlantis")
 
 

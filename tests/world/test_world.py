@@ -217,19 +217,19 @@ def test_water_that_crosses_itself_overlaps_or_has_no_area_is_repaired() -> None
         ((10, 50, 10.0000001, 50.0000001), {}, "square metre"),
         (shapely.Polygon(), {}, "no area"),
         (shapely.Polygon([(0, 0), (1, 1), (2, 2)]), {}, "no area"),
-        (shapely.Point(1, 1), {}, "holds Point"),
+        (shapely.Point(1, 1), {}, "contains Point"),
         ("none.gpkg", {}, "does not exist"),
-        (17, {}, "boundary should be"),
+        (17, {}, "boundary must be"),
         ((0, 80, 90, 90), {}, "pole"),
         ((-180, -90, 180, 90), {}, "pole"),
         (BOX, {"crs": "EPSG:0"}, "not a CRS"),
-        (BOX, {"out_of_bounds": shapely.box(9, 49, 11, 51)}, "No land"),
-        (BOX, {"land": shapely.box(10, 50, 10.05, 51), "out_of_bounds": shapely.box(9, 49, 10.06, 51)}, "No land"),
+        (BOX, {"out_of_bounds": shapely.box(9, 49, 11, 51)}, "no land"),
+        (BOX, {"land": shapely.box(10, 50, 10.05, 51), "out_of_bounds": shapely.box(9, 49, 10.06, 51)}, "no land"),
         (BOX, {"out_of_bounds": shapely.box(20, 20, 21, 21)}, "does not overlap"),
         (BOX, {"land": shapely.box(20, 20, 21, 21)}, "does not overlap"),
         (BOX, {"land": []}, "no polygons"),
-        (BOX, {"out_of_bounds": STREETS}, "holds LineString"),
-        (BOX, {"roads": [shapely.Point(10, 50)]}, "holds Point"),
+        (BOX, {"out_of_bounds": STREETS}, "contains LineString"),
+        (BOX, {"roads": [shapely.Point(10, 50)]}, "contains Point"),
         (BOX, {"roads": []}, "no lines"),
         (BOX, {"roads": [None, shapely.LineString()]}, "no lines"),
         (BOX, {"roads": [shapely.LineString([(0, 0), (1, 1)])]}, "no line inside"),
@@ -338,7 +338,7 @@ def test_a_world_changed_by_hand_is_refused(tmp_path: Path) -> None:
         append=True,
     )
 
-    with pytest.raises(InputError, match="was changed"):
+    with pytest.raises(InputError, match="was edited"):
         World.read(path)
 
 
@@ -466,5 +466,5 @@ def test_the_world_is_in_the_crs_that_is_said_wherever_its_boundary_is_from(tmp_
 
 @pytest.mark.parametrize("wrong", [42, ["a", "b"], {"type": "Polygon"}])
 def test_what_is_no_layer_is_refused_with_what_would_be(wrong: Any) -> None:
-    with pytest.raises(InputError, match="should be a path, a GeoDataFrame, a GeoSeries or shapely geometries"):
+    with pytest.raises(InputError, match="must be a path, a GeoDataFrame, a GeoSeries or shapely geometries"):
         World.make(BOX, out_of_bounds=wrong)

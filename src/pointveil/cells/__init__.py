@@ -7,11 +7,11 @@ from pointveil.cells.arrays import Floats as Floats
 from pointveil.cells.arrays import Ints as Ints
 from pointveil.cells.arrays import blocks as blocks
 from pointveil.cells.arrays import numbered as numbered
-from pointveil.cells.distances import Distances as Distances
 from pointveil.cells.everywhere import Everywhere as Everywhere
 from pointveil.cells.grid import Grid as Grid
 from pointveil.cells.leaves import Leaves as Leaves
 from pointveil.cells.nested_grid import NestedGrid as NestedGrid
+from pointveil.cells.raster import Distances as Distances
 from pointveil.cells.raster import Raster as Raster
 from pointveil.cells.regions import Regions as Regions
 from pointveil.cells.rounding import COARSER as COARSER

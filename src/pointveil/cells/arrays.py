@@ -5,17 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-Bounds = tuple[float, float, float, float]
-"""West, south, east and north."""
+Bounds = tuple[float, float, float, float]  # west, south, east and north
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ShortInts = NDArray[np.int32]
 
-NOWHERE = -1
-"""The cell of a place that has none."""
-BLOCK = 1 << 15
-"""Rows at a time: the work stays in the processor's cache."""
+NOWHERE = -1  # the cell of a place that has none
+BLOCK = 1 << 15  # rows at a time: the work stays in the processor's cache
 
 
 def blocks(count: int, size: int = BLOCK) -> Iterator[slice]:

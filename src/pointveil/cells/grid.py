@@ -19,23 +19,13 @@ class Grid:
     """Equal cells over a box, numbered row by row from the south-west.
 
     A cell holds its west and south edges and not its east and north ones: a record is in one cell or nowhere.
-
-    Parameters
-    ----------
-    bounds
-        West, south, east and north, in metres.
-    columns
-        How many cells lie side by side from west to east.
-    rows
-        How many cells lie side by side from south to north.
     """
 
-    bounds: Bounds
-    columns: int
-    rows: int
+    bounds: Bounds  # metres
+    columns: int  # cells side by side from west to east
+    rows: int  # cells side by side from south to north
 
     def __post_init__(self) -> None:
-        """Refuse a grid without cells."""
         west, south, east, north = self.bounds
         if not (np.isfinite(self.bounds).all() and west < east and south < north):
             raise InputError(f"A grid needs west < east and south < north, not {self.bounds}.")
@@ -75,8 +65,7 @@ class Grid:
 
     def lower_corners(self) -> Floats:
         """Return the south-west corner of each cell."""
-        across, along = self.edges
-        return np.column_stack([np.tile(across[:-1], self.rows), np.repeat(along[:-1], self.columns)])
+        return self.rectangles()[:, :2]
 
     def rectangles(self) -> Floats:
         """Return west, south, east and north of each cell."""
@@ -87,8 +76,7 @@ class Grid:
 
     def polygons(self, which: Ints) -> NDArray[Any]:
         """Return these cells as polygons."""
-        polygons: NDArray[Any] = shapely.box(*self.rectangles()[which].T)
-        return polygons
+        return np.asarray(shapely.box(*self.rectangles()[which].T))
 
 
 def _interval(values: Floats, edges: Floats) -> Ints:

@@ -14,15 +14,9 @@ SEA, LAND, MIXED = 0, 1, 2
 
 @dataclass(frozen=True)
 class PlainBox:
-    """Land that is a box: its west and south edges are land, its east and north edges are not.
+    """Land that is a box: its west and south edges are land, its east and north edges are not."""
 
-    Parameters
-    ----------
-    bounds
-        West, south, east and north, in metres.
-    """
-
-    bounds: Bounds
+    bounds: Bounds  # metres
 
     def holds(self, xy: Floats) -> Bools:
         """Return which records lie in the box; silent always."""
@@ -35,20 +29,11 @@ class LandTest:
 
     A shore is land; the east and north edges of the bounds are not, so that every record on land is in one
     cell of any grid over them.
-
-    Parameters
-    ----------
-    land
-        The land, in metres.
-    bounds
-        West, south, east and north of the world, in metres.
-    raster
-        What each cell is, (rows + 2, columns + 2): SEA, LAND or MIXED, with a rim of sea around.
     """
 
-    land: Any
-    bounds: Bounds
-    raster: NDArray[np.uint8]
+    land: Any  # metres
+    bounds: Bounds  # of the world, metres
+    raster: NDArray[np.uint8]  # (rows + 2, columns + 2) of SEA, LAND and MIXED, with a rim of sea around
 
     def holds(self, xy: Floats) -> Bools:
         """Return which records lie on land; silent always."""

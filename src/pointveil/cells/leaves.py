@@ -10,28 +10,14 @@ from pointveil.cells.raster import Raster
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """Square groups of 2**level by 2**level cells, numbered along the Hilbert curve; blocks are leaves of one size.
-
-    Parameters
-    ----------
-    raster
-        The cells.
-    leaf_at
-        The leaf at each column and row, -1 where there is no land.
-    level
-        The size of each leaf.
-    column, row
-        The south-west cell of each leaf.
-    leaf_of
-        The leaf of each cell that has land.
-    """
+    """Square groups of 2**level by 2**level cells, numbered along the Hilbert curve; blocks are leaves of one size."""
 
     raster: Raster
-    leaf_at: ShortInts
-    level: Ints
-    column: Ints
-    row: Ints
-    leaf_of: ShortInts
+    leaf_at: ShortInts  # (columns, rows), -1 where there is no land
+    level: Ints  # (leaves,)
+    column: Ints  # (leaves,): of the south-west cell
+    row: Ints  # (leaves,): of the south-west cell
+    leaf_of: ShortInts  # (cells with land,)
 
     def __len__(self) -> int:
         return max(len(self.level), 1)

@@ -11,37 +11,19 @@ from pointveil.cells.grid import Grid
 from pointveil.cells.segments import Segments
 
 BLOCK = 1 << 16  # records at a time
-FARTHEST = 1e9
-"""Metres: what is farther away than this is not on Earth, and its squares might overflow."""
+FARTHEST = 1e9  # metres: what is farther away than this is not on Earth, and its squares might overflow
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateGrid:
-    """A grid whose cells are cut into four, again and again, until few segments can be nearest to a place in one.
+    """A grid whose cells are cut into four, again and again, until few segments can be nearest to a place in one."""
 
-    Parameters
-    ----------
-    segments
-        What to search.
-    grid
-        Its cells are the first nodes.
-    children
-        The south-western quarter of each node, or -1 for one that is not cut.
-    strides
-        For each level, how far the numbers of a node's quarters lie apart.
-    first
-        Where the candidates of each node begin, and where the last ones end. A node that is not cut and has none is
-        far from everything.
-    candidates
-        ShortInts of segments, rising for each node.
-    """
-
-    segments: Segments
-    grid: Grid
-    children: ShortInts
-    strides: Ints
-    first: Ints
-    candidates: ShortInts
+    segments: Segments  # what to search
+    grid: Grid  # its cells are the first nodes
+    children: ShortInts  # (nodes,): the south-western quarter of each, -1 for one that is not cut
+    strides: Ints  # (levels,): how far the numbers of a node's quarters lie apart
+    first: Ints  # (nodes + 1,): where candidates begin; a node that is not cut and has none is far away
+    candidates: ShortInts  # numbers of segments, rising for each node
 
     def nearest(self, xy: Floats) -> tuple[Ints, Floats]:
         """Return the nearest segment of each record, the first of equals, and its distance; -1 if it is nowhere."""

@@ -19,20 +19,12 @@ class NestedGrid:
 
     The parts of coarse cell 0 come first, row by row from its south-west; then those of cell 1; and so on. A part
     holds its west and south edges and not its east and north ones: a record is in one part or nowhere.
-
-    Parameters
-    ----------
-    coarse
-        The grid that is cut.
-    sides
-        How many parts lie along a side of each coarse cell, at least one.
     """
 
     coarse: Grid
-    sides: Ints
+    sides: Ints  # (coarse cells,), at least 1
 
     def __post_init__(self) -> None:
-        """Refuse sides that do not fit the coarse grid."""
         if len(self.sides) != len(self.coarse) or not (np.asarray(self.sides) >= 1).all():
             raise InputError(f"A nested grid needs one side of at least 1 for each of {len(self.coarse)} coarse cells.")
 
@@ -55,7 +47,10 @@ class NestedGrid:
         found = np.empty(len(xy), dtype=np.int64)
         with np.errstate(all="ignore"):
             for block in blocks(len(xy)):
-                found[block] = self._locate(xy[block], self.coarse.locate(xy[block]))
+                cell = self.coarse.locate(xy[block])
+                known = np.where(cell == NOWHERE, 0, cell)
+                column, row = (self._along(xy[block, axis], known, axis) for axis in (0, 1))
+                found[block] = np.where(cell == NOWHERE, cell, self.first[known] + row * self.sides[known] + column)
         return found
 
     def rectangles(self) -> Floats:
@@ -68,14 +63,7 @@ class NestedGrid:
 
     def polygons(self, which: Ints) -> NDArray[Any]:
         """Return these parts as polygons."""
-        polygons: NDArray[Any] = shapely.box(*self.rectangles()[which].T)
-        return polygons
-
-    def _locate(self, xy: Floats, cell: Ints) -> Ints:
-        somewhere = cell != NOWHERE
-        cell = np.where(somewhere, cell, 0)
-        column, row = self._along(xy[:, 0], cell, 0), self._along(xy[:, 1], cell, 1)
-        return np.where(somewhere, self.first[cell] + row * self.sides[cell] + column, NOWHERE)
+        return np.asarray(shapely.box(*self.rectangles()[which].T))
 
     def _along(self, values: Floats, cell: Ints, axis: int) -> Ints:
         """Return the column (axis 0) or row (axis 1) of the part within its coarse cell."""

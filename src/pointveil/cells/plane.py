@@ -6,8 +6,7 @@ import numpy as np
 
 from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts
 
-FARTHEST = 2**31 - 1
-"""Lattice steps from the world's corner: what a 32-bit integer holds."""
+FARTHEST = 2**31 - 1  # lattice steps from the world's corner: what a 32-bit integer holds
 
 
 @dataclass(frozen=True)
@@ -15,26 +14,13 @@ class Plane:
     """A straight scaling from the world's CRS to metres, and the lattice that records are rounded to.
 
     Each record is treated by itself, in silence, whatever its values are.
-
-    Parameters
-    ----------
-    origin
-        Where (0, 0) lies, in the units of the CRS.
-    metres_per_unit
-        The length of one unit along x and along y.
-    steps_per_unit
-        Lattice points along one unit of the CRS.
-    in_degrees
-        Whether coordinates are longitude and latitude.
-    middle
-        In a world that crosses the antimeridian, the longitude half a turn away from the cut.
     """
 
-    origin: tuple[float, float]
-    metres_per_unit: tuple[float, float]
-    steps_per_unit: int
-    in_degrees: bool
-    middle: float | None = None
+    origin: tuple[float, float]  # where (0, 0) lies, in the units of the CRS
+    metres_per_unit: tuple[float, float]  # the length of one unit along x and along y
+    steps_per_unit: int  # lattice points along one unit of the CRS
+    in_degrees: bool  # whether coordinates are longitude and latitude
+    middle: float | None = None  # across the antimeridian, the longitude half a turn away from the cut
 
     def to_metres(self, coordinates: Floats) -> Floats:
         """Bring coordinates of the CRS, (n, 2), to metres."""

@@ -7,52 +7,27 @@ from numpy.typing import NDArray
 
 from pointveil.cells.arrays import Floats, Ints, ShortInts
 
-MASKED = 255
-"""The bin of a pixel that is not land."""
+MASKED = 255  # the bin of a pixel that is not land
 
 
 @dataclass(frozen=True, eq=False)
 class Raster:
-    """The cells that have land, along a Hilbert curve, and their pixels by distance to the nearest road.
+    """The cells that have land, along a Hilbert curve, and their pixels by distance to the nearest road."""
 
-    Parameters
-    ----------
-    side
-        The side of a cell, in metres; cells are counted from the world's south-west corner.
-    shape
-        How many columns and rows of cells there are.
-    per_side
-        How many pixels lie along the side of a cell.
-    column, row
-        Where each cell with land lies.
-    patch
-        The line of the cell in `pixels`; or, if the whole cell is land in one bin, minus one minus that bin.
-    pixels
-        The bin of each pixel, 255 where it is not land.
-    index
-        The number of the cell at each column and row, -1 if it has no land.
-    entry_cell, entry_bin, entry_area
-        The pairs of cell and bin that there are, and the pixels (or sites) of each.
-    bins
-        How many bins of distance there are: one without roads.
-    sites, first_site
-        If coordinates are known to be rounded: the only places there are, by entry, and where each entry begins.
-    """
-
-    side: float
-    shape: tuple[int, int]
-    per_side: int
-    column: ShortInts
-    row: ShortInts
-    patch: ShortInts
-    pixels: NDArray[np.uint8]
-    index: ShortInts
-    entry_cell: ShortInts
-    entry_bin: NDArray[np.uint8]
-    entry_area: ShortInts
-    bins: int
-    sites: Floats | None = None
-    first_site: Ints | None = None
+    side: float  # of a cell, metres; cells are counted from the world's south-west corner
+    shape: tuple[int, int]  # columns and rows of cells
+    per_side: int  # pixels along the side of a cell
+    column: ShortInts  # (cells with land,)
+    row: ShortInts  # (cells with land,)
+    patch: ShortInts  # line of the cell in `pixels`; if the whole cell is land in one bin, -1 minus that bin
+    pixels: NDArray[np.uint8]  # (patches, pixels of a cell): the bin of each, 255 where it is not land
+    index: ShortInts  # (columns, rows): the number of the cell there, -1 if it has no land
+    entry_cell: ShortInts  # (entries,): an entry is a pair of cell and bin that there is
+    entry_bin: NDArray[np.uint8]  # (entries,)
+    entry_area: ShortInts  # (entries,): pixels, or sites
+    bins: int  # of distance; one without roads
+    sites: Floats | None = None  # (sites, 2) metres, by entry: the only places if coordinates are known to be rounded
+    first_site: Ints | None = None  # (entries,): where in `sites` each begins
 
     def cell_of(self, xy: Floats) -> tuple[Ints, Ints]:
         """Return column and row of the cell of each point; a point beyond the edge takes the cell at the edge."""
@@ -80,3 +55,17 @@ class Raster:
         with np.errstate(invalid="ignore"):
             place = np.nan_to_num(np.clip(np.floor(metres * scale), 0, self.per_side - 1))
         return np.asarray(place, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Cells by distance to the nearest road, told by the pixel of a raster that holds a record."""
+
+    raster: Raster
+
+    def __len__(self) -> int:
+        return self.raster.bins
+
+    def locate(self, xy: Floats) -> Ints:
+        """Return the one bin of each record, or -1."""
+        return self.raster.bin_of(xy)

@@ -14,12 +14,9 @@ class Regions(Protocol):
 
     def locate(self, xy: Floats) -> Ints:
         """Return the number of the one region that holds each record, or -1 for nowhere."""
-        ...
 
     def polygons(self, which: Ints) -> NDArray[Any]:
         """Return the outlines of these regions, not clipped to land."""
-        ...
 
     def rectangles(self) -> Floats | None:
         """Return west, south, east, north of every region if all are rectangles, else None."""
-        ...

@@ -7,21 +7,14 @@ import numpy as np
 from pointveil.cells.arrays import Floats, Ints
 from pointveil.cells.plane import Plane
 
-COARSER = (10**5, 10**4, 10**3)
-"""Lattice steps between rounded coordinates: two, three and four decimals of a degree; 1 km, 100 m and 10 m."""
+COARSER = (10**5, 10**4, 10**3)  # lattice steps: two, three and four decimals of a degree; 1 km, 100 m and 10 m
 
 
 @dataclass(frozen=True)
 class Precision:
-    """Cells by how coarsely coordinates are rounded; the last is for all that are not. Their sum is the total.
+    """Cells by how coarsely coordinates are rounded; the last is for all that are not. Their sum is the total."""
 
-    Parameters
-    ----------
-    plane
-        The world's, with the public lattice.
-    """
-
-    plane: Plane
+    plane: Plane  # the world's
 
     def __len__(self) -> int:
         return len(COARSER) + 1

@@ -12,19 +12,11 @@ from pointveil.cells.arrays import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Segments:
-    """Straight segments, in the order in which they follow each other along numbered edges.
+    """Straight segments, in the order in which they follow each other along numbered edges."""
 
-    Parameters
-    ----------
-    start, end
-        Where each segment begins and ends, in metres.
-    edge
-        The edge that each segment is part of, in rising order; every edge has at least one.
-    """
-
-    start: Floats
-    end: Floats
-    edge: Ints
+    start: Floats  # (segments, 2) metres
+    end: Floats  # (segments, 2) metres
+    edge: Ints  # what each is part of, in rising order; every edge has at least one
 
     def __len__(self) -> int:
         return len(self.edge)

@@ -13,29 +13,14 @@ class RegionSites:
     """Each region's bounding box is cut into equal squares along a Hilbert curve; those with land are its sites.
 
     A record in a square that is not a site takes the next site along the curve, so every place on land has one.
-
-    Parameters
-    ----------
-    regions
-        Public, or made from noisy answers alone.
-    boxes
-        West, south, east and north of each region, (regions, 4) metres.
-    curve
-        The step of the curve at each row and column of a box.
-    broken
-        The row in `rank` of each region that a shore or an edge breaks; -1 for all others.
-    rank
-        The site at each step of the curve, for each broken region.
-    counts
-        How many sites each region has; none for a region wholly in water.
     """
 
-    regions: Regions
-    boxes: Floats
-    curve: Ints
-    broken: Ints
-    rank: Ints
-    counts: Ints
+    regions: Regions  # public, or made from noisy answers alone
+    boxes: Floats  # (regions, 4) metres: west, south, east and north
+    curve: Ints  # the step of the curve at each row and column of a box
+    broken: Ints  # (regions,): the row in `rank` of one that a shore or an edge breaks, else -1
+    rank: Ints  # (broken regions, steps): the site at each step of the curve
+    counts: Ints  # (regions,): sites of each, none if it lies wholly in water
 
     def site_counts(self) -> Ints:
         """Return how many sites each region has."""

@@ -15,28 +15,15 @@ from pointveil.cells.streets import Nearest, Streets
 class RoadCells:
     """Every edge with all that is within reach of it, then the cells of a grid with all that is not.
 
-    Parameters
-    ----------
-    streets
-        The edges.
-    kind
-        The number of each edge's kind: a common class of road, or all others together.
-    reach
-        How far from an edge a record may be to belong to it, in metres.
-    far
-        The grid for records out of reach.
-    open_far
-        Which of its cells have land out of reach. A record out of reach anywhere else belongs to its edge all the same.
-    dry
-        Which edges have land: all but bridges that are wholly over water.
+    A record out of reach, but not in an open cell, belongs to its edge all the same.
     """
 
     streets: Streets
-    kind: Ints
-    reach: float
-    far: Grid
-    open_far: Bools
-    dry: Bools
+    kind: Ints  # (edges,): a common class of road, or all others together
+    reach: float  # metres from an edge within which a record belongs to it
+    far: Grid  # for records out of reach
+    open_far: Bools  # which of its cells have land out of reach
+    dry: Bools  # which edges have land: all but bridges that are wholly over water
 
     def __len__(self) -> int:
         return len(self.streets) + len(self.far)
@@ -63,21 +50,11 @@ class RoadCells:
 
 @dataclass(frozen=True, eq=False)
 class RoadBins:
-    """Each edge cut along its length, and each far cell cut along both sides.
-
-    Parameters
-    ----------
-    cells
-        What is cut.
-    bins
-        Into how many parts of equal length each edge is cut; 0 leaves the edge out.
-    far
-        The far cells with their parts.
-    """
+    """Each edge cut along its length, and each far cell cut along both sides."""
 
     cells: RoadCells
-    bins: Ints
-    far: NestedGrid
+    bins: Ints  # (edges,): parts of equal length; 0 leaves the edge out
+    far: NestedGrid  # the far cells with their parts
 
     def __len__(self) -> int:
         return int(self.first[-1]) + len(self.far)

@@ -14,13 +14,7 @@ WIDER = np.array([0.5, 1, 1.5, 2, 3, 4, 5, 6.5, 8, 10, 12.5, 16, 20, 25, 32, 40,
 
 @dataclass(frozen=True, eq=False)
 class KindOffsets:
-    """How far from their edge the records within reach are, for each kind of road; then how far the others are.
-
-    Parameters
-    ----------
-    cells
-        Says which records are within reach, and the kind of each edge.
-    """
+    """How far from their edge the records within reach are, for each kind of road; then how far the others are."""
 
     cells: RoadCells
 
@@ -63,17 +57,10 @@ class EdgeOffsets:
 
     The first bin of an edge is the road; the others are equally wide, and end at the reach, whoever is there. One
     more bin, the last of all, holds everyone else, so that there is one even if all edges are left out.
-
-    Parameters
-    ----------
-    cells
-        Says which records are within reach.
-    wide
-        How many bins beside the road each edge has; 0 leaves the edge out.
     """
 
     cells: RoadCells
-    wide: Ints
+    wide: Ints  # (edges,): bins beside the road; 0 leaves the edge out
 
     def __len__(self) -> int:
         return int(self.first[-1]) + 1

@@ -11,40 +11,20 @@ from pointveil.cells.segments import Segments
 
 @dataclass(frozen=True)
 class Nearest:
-    """Where records lie, seen from their nearest edge.
+    """Where records lie, seen from their nearest edge."""
 
-    Parameters
-    ----------
-    edge
-        The number of the nearest edge, the lowest of equals.
-    foot
-        The nearest place on it.
-    along
-        Metres from the edge's beginning to the foot.
-    offset
-        Metres from the foot to the record.
-    side
-        1 for records on the left of the edge, -1 on the right, 0 on the line itself.
-    """
-
-    edge: Ints
-    foot: Floats
-    along: Floats
-    offset: Floats
-    side: Floats
+    edge: Ints  # the lowest of equals; -1 for non-finite coordinates
+    foot: Floats  # the nearest place on it
+    along: Floats  # metres from the edge's beginning to the foot
+    offset: Floats  # metres from the foot to the record
+    side: Floats  # 1 on the left of the edge, -1 on the right, 0 on the line itself
 
 
 @dataclass(frozen=True, eq=False)
 class Streets:
-    """Numbered edges of a street network, to be searched.
+    """Numbered edges of a street network, to be searched."""
 
-    Parameters
-    ----------
-    search
-        Finds the nearest straight segment.
-    """
-
-    search: CandidateGrid
+    search: CandidateGrid  # finds the nearest straight segment
 
     def __len__(self) -> int:
         return len(self.lengths)

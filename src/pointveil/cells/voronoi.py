@@ -12,8 +12,7 @@ from pointveil.cells.arrays import NOWHERE, Bounds, Floats, Ints, blocks, within
 from pointveil.cells.outlines import voronoi_outlines
 from pointveil.errors import InputError
 
-ALMOST = 1 + 1e-9
-"""Centres that seem no farther than this are compared by the same sums everywhere: far more than any rounding."""
+ALMOST = 1 + 1e-9  # centres that seem no farther are compared by the same sums everywhere: more than any rounding
 TIED = 1 << 10  # places at a time: each may be as near to very many centres
 
 
@@ -21,19 +20,13 @@ TIED = 1 << 10  # places at a time: each may be as near to very many centres
 class Voronoi:
     """One region around each centre, within a box; a place as near to two centres belongs to the first of them.
 
-    Parameters
-    ----------
-    bounds
-        West, south, east and north, in metres; a region holds its part of the west and south edges only.
-    centres
-        One row a region, no two alike, all within the bounds.
+    A region holds its part of the box's west and south edges only.
     """
 
-    bounds: Bounds
-    centres: Floats
+    bounds: Bounds  # metres
+    centres: Floats  # (regions, 2) metres: no two alike, all within the bounds
 
     def __post_init__(self) -> None:
-        """Refuse centres that would leave a region without area."""
         if not len(self.centres) or len(np.unique(self.centres, axis=0)) != len(self.centres):
             raise InputError("Voronoi regions need at least one centre, and no two in the same place.")
 

@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from pointveil.errors import BudgetError, PointveilError, VerificationError
+from pointveil.errors import BudgetError, PointveilError, VerificationError, shown
 from pointveil.version import __version__
 
 app = typer.Typer(
@@ -34,7 +34,7 @@ for _command in COMMANDS:
 
 
 @app.callback(invoke_without_command=True)
-def options(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+def options(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
     """Turn a private file of people's locations into a synthetic one, with a differential-privacy guarantee."""
     if version:
         typer.echo(f"pointveil {__version__}")
@@ -53,11 +53,10 @@ def main(arguments: list[str] | None = None) -> None:
         if os.environ.get("POINTVEIL_DEBUG"):
             raise
         # The text of an unforeseen fault may quote a real point, so it is not shown.
-        message = f"Something is wrong in Pointveil itself ({type(fault).__name__}). POINTVEIL_DEBUG=1 shows where."
-        _stop(message, 1, fault)
+        _stop(f"This is a bug in Pointveil ({type(fault).__name__}). POINTVEIL_DEBUG=1 shows where.", 1, fault)
 
 
 def _stop(message: str, code: int, fault: BaseException) -> None:
     """Print what went wrong, and what was noted to it: what was charged."""
-    print("Error:", message, *getattr(fault, "__notes__", ()), file=sys.stderr)
+    print("Error:", shown(" ".join((message, *getattr(fault, "__notes__", ())))), file=sys.stderr)
     sys.exit(code)

@@ -1,4 +1,4 @@
-"""pointveil audit: try to break the promise."""
+"""pointveil audit: try to break the guarantee."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,21 +24,25 @@ def audit(
         ),
     ] = None,
     mutants: Annotated[
-        bool, typer.Option("--mutants", help="Also audit methods that are wrong on purpose: all must be caught.")
+        bool, typer.Option("--mutants", help="Also audit deliberately broken methods: all must be caught.")
     ] = False,
     persons: Annotated[
         bool, typer.Option("--persons", help="Also audit every method with people as the protected unit.")
     ] = False,
-    picture: Annotated[Path | None, typer.Option("--picture", help="Draw the result to this file.")] = None,
-    table: Annotated[Path | None, typer.Option("--table", help="Write the result as a Markdown table.")] = None,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="Draw the result as a picture, in this file.")
+    ] = None,
+    table: Annotated[
+        Path | None, typer.Option("--table", help="Write the result as a Markdown table, to this file.")
+    ] = None,
     force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Try to tell neighbouring datasets apart, better than epsilon allows; uses invented data only.
+    """Try to tell neighbouring datasets apart better than epsilon allows, using invented data only.
 
-    Ends with 0 if no promise was refuted and every mutant was caught, and with 4 otherwise. A promise that holds is
-    refuted by mistake at most once in a million tests.
+    Exits with 0 if no guarantee was refuted and every mutant was caught, and with 4 otherwise. A guarantee that
+    holds is refuted by mistake at most once in a million tests.
 
     pointveil audit --method ugrid-uni --runs 1000
     """
@@ -64,13 +68,13 @@ def audit(
     if json:
         print_json({name: [vars(row) for row in group] for name, group in rows.items()})
     _judge(rows)
-    tell("No promise was refuted" + (", and every mutant was caught." if mutants else "."), quiet=quiet or json)
+    tell("No guarantee was refuted" + (", and every mutant was caught." if mutants else "."), quiet=quiet or json)
 
 
 def _choose(known: "dict[str, Subject]", wanted: list[str] | None) -> "list[Subject]":
     for name in wanted or ():
         if name not in known:
-            raise InputError(f"There is nothing called '{name}' to audit. There are: {', '.join(known)}.")
+            raise InputError(f"There is nothing called '{name}' to audit. Choose from: {', '.join(known)}.")
     return [known[name] for name in wanted or known]
 
 
@@ -93,6 +97,8 @@ def _judge(rows: "dict[str, list[Row]]") -> None:
     broken = [row.subject for row in rows["methods"] if row.flagged]
     missed = [row.subject for row in rows.get("mutants", []) if not row.flagged]
     if broken:
-        raise VerificationError(f"The promise of {', '.join(broken)} was refuted. Do not release anything with it.")
+        raise VerificationError(
+            f"The guarantee of {', '.join(broken)} was refuted. Do not release anything made with it."
+        )
     if missed:
-        raise VerificationError(f"The audit missed {', '.join(missed)}: it has too little power to be trusted.")
+        raise VerificationError(f"The audit missed {', '.join(missed)}: it is too weak to be trusted.")

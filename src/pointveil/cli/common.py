@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pointveil.errors import InputError, PointveilWarning
+from pointveil.errors import InputError, PointveilWarning, shown
 
 if TYPE_CHECKING:
     from pointveil.synthetic import SyntheticPoints
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing unless something is wrong.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for machines.")]
-WorldFile = Annotated[Path, typer.Option("--world", "-w", help="The public world, made by 'pointveil world'.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless something goes wrong.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+WorldFile = Annotated[
+    Path, typer.Option("--world", "-w", help="File with the public world, made by 'pointveil world'.")
+]
 Epsilon = Annotated[
     str,
     typer.Option(
@@ -33,7 +35,8 @@ Crs = Annotated[
     typer.Option("--crs", help="Coordinate system of the points, if the file does not say (default: EPSG:4326)."),
 ]
 Method = Annotated[
-    str | None, typer.Option("--method", "-m", help="How to make points (default: veil); see 'pointveil methods'.")
+    str | None,
+    typer.Option("--method", "-m", help="Method that makes the points (default: veil); see 'pointveil methods'."),
 ]
 Person = Annotated[
     str | None, typer.Option("--person", help="Column with the person's id; protects people instead of single points.")
@@ -45,21 +48,22 @@ Split = Annotated[
     str | None,
     typer.Option(
         "--split",
-        help="Parts of epsilon by purpose, such as shape=0.3,count=0.7 for agrid-uni; see 'pointveil methods'.",
+        help="Share of epsilon for each purpose, such as shape=0.3,count=0.7 for agrid-uni; see 'pointveil methods'.",
     ),
 ]
 LedgerFile = Annotated[
-    Path | None, typer.Option("--ledger", help="File of the ledger (default: the one in your data directory).")
+    Path | None, typer.Option("--ledger", help="Ledger file (default: the one in your data directory).")
 ]
 Dataset = Annotated[
     str | None, typer.Option("--dataset", help="Name of the dataset in the ledger (default: the file's name).")
 ]
 KeyFile = Annotated[
     Path | None,
-    typer.Option("--key", help="Private key that signs (default: the one in your data directory, if there is one)."),
+    typer.Option("--key", help="File of the private key that signs (default: the one in your data directory, if any)."),
 ]
 Noise = Annotated[
-    str | None, typer.Option("--noise", help="'exact' (default: our own sampler) or 'opendp' (needs that extra).")
+    str | None,
+    typer.Option("--noise", help="Noise sampler: 'exact' (default: our own) or 'opendp' (needs that extra)."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
 Request = Annotated[
@@ -67,7 +71,9 @@ Request = Annotated[
     typer.Option("--request", help="A name for this request: repeated, it gives the same release and is charged once."),
 ]
 Count = Annotated[int | None, typer.Option("--count", help="Number of points to draw (default: the noisy total).")]
-Seed = Annotated[int | None, typer.Option("--seed", help="Seed of the drawing: the same gives the same points.")]
+Seed = Annotated[
+    int | None, typer.Option("--seed", help="Seed for drawing; the same seed gives the same points (default: random).")
+]
 
 
 @contextmanager
@@ -115,12 +121,12 @@ def _tell_warning(message: Warning | str, category: type[Warning], *_: object, *
 def tell(text: str, *, quiet: bool = False) -> None:
     """Print a line for people, on the error stream so that results stay clean."""
     if not quiet:
-        print(text, file=sys.stderr)
+        print(shown(text), file=sys.stderr)
 
 
 def print_json(content: Any) -> None:
     """Print a result for machines."""
-    print(json.dumps(content, indent=2, ensure_ascii=False))
+    print(shown(json.dumps(content, indent=2, ensure_ascii=False)))
 
 
 def parse_columns(text: str | None) -> tuple[str, str] | None:
@@ -129,7 +135,7 @@ def parse_columns(text: str | None) -> tuple[str, str] | None:
         return None
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2 or not all(names):
-        raise InputError(f"--columns wants two names with a comma between them, such as LON,LAT, not '{text}'.")
+        raise InputError(f"--columns needs two names separated by a comma, such as LON,LAT, not '{text}'.")
     return names[0], names[1]
 
 
@@ -138,7 +144,7 @@ def parse_bounds(text: str) -> tuple[float, float, float, float]:
     try:
         west, south, east, north = (float(part) for part in text.split(","))
     except ValueError:
-        raise InputError(f"--bounds wants four numbers, west,south,east,north, not '{text}'.") from None
+        raise InputError(f"--bounds needs four numbers, west,south,east,north, not '{text}'.") from None
     return west, south, east, north
 
 
@@ -148,7 +154,7 @@ def parse_split(text: str | None) -> dict[str, str] | None:
         return None
     parts = [part.partition("=") for part in text.split(",")]
     if not all(equals for _, equals, _ in parts):
-        raise InputError(f"--split wants parts such as count=0.6,place=0.4, not '{text}'.")
+        raise InputError(f"--split needs parts such as count=0.6,place=0.4, not '{text}'.")
     return {purpose.strip(): value.strip() for purpose, _, value in parts}
 
 

@@ -52,10 +52,12 @@ def _show(results: list) -> None:  # type: ignore[type-arg]
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("method", "points", "cell error (100 m)", "distance to streets wrong by", "CPU")
+    table = Table("method", "points", "cell error (100 m)", "error of distance to streets", "CPU")
     table.title = "Helsinki, invented people"
     for made in results:
         errors = f"{made.cell_error:.3f}", f"{made.road_difference:.2f} m"
         table.add_row(made.method, f"{made.points:,}", *errors, f"{made.seconds:.1f} s")
     Console().print(table)
-    Console().print("Lower is better. Cell error 0 means the same counts everywhere, 2 that nothing is right.")
+    Console().print(
+        "Lower is better. A cell error of 0 means the same counts everywhere; 2 means that nothing is right."
+    )

@@ -9,8 +9,8 @@ from pointveil.cli.common import Count, Force, Json, KeyFile, Quiet, Seed, given
 
 
 def draw(
-    survey: Annotated[Path, typer.Argument(help="The survey to draw from.")],
-    output: Annotated[Path, typer.Argument(help="The synthetic file to write.")],
+    survey: Annotated[Path, typer.Argument(help="Survey to draw from.")],
+    output: Annotated[Path, typer.Argument(help="Synthetic file to write.")],
     count: Count = None,
     seed: Seed = None,
     key: KeyFile = None,
@@ -18,7 +18,7 @@ def draw(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Draw synthetic points from a survey; it costs nothing, as often as you like.
+    """Draw synthetic points from a survey, as often as you like, at no cost.
 
     pointveil draw porto.survey synthetic.geojson --seed 7
     """

@@ -17,33 +17,31 @@ if TYPE_CHECKING:
 LEVELS = {"good": "[green]●[/]", "fair": "[yellow]●[/]", "poor": "[red]●[/]", "none": "[dim]○[/]"}
 
 
-def add_to(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(evaluate)
-
-
 def evaluate(
-    real: Annotated[Path, typer.Argument(help="The private points.")],
-    synthetic: Annotated[Path, typer.Argument(help="The synthetic points.")],
+    real: Annotated[Path, typer.Argument(help="Private file of points.")],
+    synthetic: Annotated[Path, typer.Argument(help="Synthetic file of points.")],
     world: WorldFile,
     report: Annotated[
-        Path | None, typer.Option("--report", help="Write a page with maps, for your eyes only: it has real points.")
+        Path | None,
+        typer.Option("--report", help="Write a page with maps, for your eyes only: it contains real points."),
     ] = None,
     release_report: Annotated[
         Path | None,
-        typer.Option("--release-report", help="Write a page to share with the release: nothing of the real points."),
+        typer.Option(
+            "--release-report", help="Write a page to share with the release; it shows nothing of the real points."
+        ),
     ] = None,
     columns: Columns = None,
     crs: Crs = None,
-    seed: Annotated[int, typer.Option("--seed", help="Chooses grid shifts, crossings and samples.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed for grid shifts, crossings and samples.")] = 0,
     force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Compare synthetic points with the real ones by every measure: for the owner's eyes only.
+    """Compare synthetic points with the real ones by every measure, for the owner's eyes only.
 
-    No noise protects these numbers. Do not share them, and do not choose a method or an epsilon by them on the data to
-    be released. --columns and --crs are about the private file.
+    No noise protects these figures. Do not share them, and do not use them to choose a method or an epsilon for the
+    same data. --columns and --crs describe the private file.
 
     pointveil evaluate trips.parquet synthetic.parquet --world porto.gpkg --report report.html
     """
@@ -62,7 +60,7 @@ def evaluate(
     if release_report is not None:
         with stage("Writing the page for the release", quiet=silent):
             write_release_report(release_report, in_metres(synthetic, place), place, stated(synthetic))
-        tell(f"Wrote {release_report}: it may go with the release.", quiet=silent)
+        tell(f"Wrote {release_report}: you may share it with the release.", quiet=silent)
     with _measuring(quiet=silent) as progress:
         result = compare_by_every_measure(
             real, synthetic, place, columns=parse_columns(columns), crs=crs, seed=seed, progress=progress
@@ -72,7 +70,7 @@ def evaluate(
     if report is not None:
         with stage("Writing the report", quiet=silent):
             result.report(report, force=force)
-        tell(f"Wrote {report}: it CONTAINS REAL POINTS, do not share it.", quiet=silent)
+        tell(f"Wrote {report}: it CONTAINS REAL POINTS; do not share it.", quiet=silent)
     if json:
         print(result.to_json())
     elif not quiet:

@@ -14,19 +14,20 @@ from pointveil.errors import InputError
 
 
 def experiment(
-    plans: Annotated[list[Path], typer.Argument(help="Plans, as TOML files.")],
+    plans: Annotated[list[Path], typer.Argument(help="Plans (TOML files).")],
     out: Annotated[Path, typer.Argument(help="Folder for the results; existing results are kept.")],
     data: Annotated[
-        Path | None, typer.Option("--data", help="Folder with the cities (default: POINTVEIL_DATA).")
+        Path | None,
+        typer.Option("--data", help="Folder with the cities (default: the environment variable POINTVEIL_DATA)."),
     ] = None,
     workers: Annotated[int | None, typer.Option("--workers", help="Number of processes (default: all cores).")] = None,
     figures: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw figures (needs matplotlib).")] = True,
     quiet: Quiet = False,
 ) -> None:
-    """Run experiments on cities whose real points are at hand, and gather one tidy table.
+    """Run experiments on cities with real points, and collect the results in one tidy table.
 
-    Results say things about the real points that no noise protects: they are for the owner's eyes, or for public data.
-    Stop it whenever you like; started again, it goes on where it was.
+    No noise protects the results: keep them to yourself, or use public data. You can stop at any time; the next start
+    continues where this one stopped.
 
     pointveil experiment experiments/quick.toml results/
     """
@@ -51,7 +52,7 @@ def experiment(
     if failures:
         shown = "\n  ".join(failures[:5])
         raise InputError(
-            f"{len(failures)} runs failed; the others are kept. Started again, only these are run:\n  {shown}"
+            f"{len(failures)} runs failed; the others are kept. The next start runs only these:\n  {shown}"
         )
 
 

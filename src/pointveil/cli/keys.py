@@ -9,9 +9,9 @@ commands = typer.Typer(no_args_is_help=True, help="Keys that sign statements (Ed
 
 @commands.command()
 def new(key: KeyFile = None, quiet: Quiet = False, json: Json = False) -> None:
-    """Make a new pair of keys; an old one is never overwritten.
+    """Make a new pair of keys; existing keys are never overwritten.
 
-    The private key stays on this machine. Give the public one to whoever should be able to check your statements.
+    The private key stays on this machine. Publish the public key, so that others can check your statements.
     """
     from pointveil.statement import SigningKey, default_key_path
 
@@ -20,7 +20,7 @@ def new(key: KeyFile = None, quiet: Quiet = False, json: Json = False) -> None:
     if json:
         print_json({"private": str(path), "public": str(made.public_path), "public_key": made.public})
         return
-    tell(f"Private key: {path} (keep it; whoever has it can sign in your name)", quiet=quiet)
+    tell(f"Private key: {path} (keep it secret: whoever has it can sign in your name)", quiet=quiet)
     tell(f"Public key:  {made.public_path} (publish it)", quiet=quiet)
     if not quiet:
         print(made.public)

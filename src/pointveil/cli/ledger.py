@@ -7,12 +7,12 @@ import typer
 from pointveil.cli.common import Json, LedgerFile, Quiet, given, print_json, tell
 from pointveil.errors import VerificationError
 
-commands = typer.Typer(no_args_is_help=True, help="What has been spent on each dataset, and what is left.")
+commands = typer.Typer(no_args_is_help=True, help="Show and limit what is spent on each dataset.")
 
 
 @commands.command()
 def show(ledger: LedgerFile = None, json: Json = False) -> None:
-    """Show every dataset with its cap, what was spent, and what is left."""
+    """Show the cap of each dataset, what was spent, and what is left."""
     from pointveil.ledger import Ledger
 
     accounts = Ledger(**given(path=ledger)).accounts()
@@ -53,7 +53,7 @@ def verify(
     ledger: LedgerFile = None,
     anchor: Annotated[
         list[str] | None,
-        typer.Option("--anchor", help="A hash of the chain that was kept elsewhere, such as in a statement."),
+        typer.Option("--anchor", help="Hash of the chain, kept elsewhere, such as in a statement; may be repeated."),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -62,5 +62,5 @@ def verify(
 
     problems = Ledger(**given(path=ledger)).verify(anchor or ())
     if problems:
-        raise VerificationError("The ledger is not sound: " + " ".join(problems))
-    tell("The ledger is whole: its chain and its sums are right.", quiet=quiet)
+        raise VerificationError("The ledger is damaged: " + " ".join(problems))
+    tell("The ledger is intact: its chain of hashes and its sums are correct.", quiet=quiet)

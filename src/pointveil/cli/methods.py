@@ -6,7 +6,7 @@ from pointveil.cli.common import Json, print_json
 
 
 def methods(json: Json = False) -> None:
-    """Show every method with its split of epsilon, its cost in questions, and when to use it."""
+    """Show every method: how it splits epsilon, how many questions it asks, and when to use it."""
     from pointveil.methods import DEFAULT_METHOD, METHODS
 
     measured = read_measured()

@@ -10,8 +10,8 @@ from pointveil.cli.common import given, parse_columns, parse_split, print_json, 
 
 
 def survey(
-    points: Annotated[Path, typer.Argument(help="The private file of points.")],
-    output: Annotated[Path, typer.Argument(help="The survey to write.")],
+    points: Annotated[Path, typer.Argument(help="Private file of points.")],
+    output: Annotated[Path, typer.Argument(help="Survey to write.")],
     world: common.WorldFile,
     epsilon: common.Epsilon,
     method: common.Method = None,
@@ -24,11 +24,12 @@ def survey(
     dataset: common.Dataset = None,
     request: common.Request = None,
     noise: common.Noise = None,
+    key: common.KeyFile = None,
     force: common.Force = False,
     quiet: common.Quiet = False,
     json: common.Json = False,
 ) -> None:
-    """Save the noisy answers: points can then be drawn from the file, without the data, as often as you like.
+    """Save the noisy answers. Points can then be drawn from that file, without the data, as often as you like.
 
     pointveil survey trips.parquet porto.survey --world porto.gpkg --epsilon 1
     """
@@ -37,6 +38,7 @@ def survey(
     options = given(
         method=method, split=parse_split(split), columns=parse_columns(columns), crs=crs, person=person,
         max_points=max_points, noise=noise, ledger=ledger, dataset=dataset, request=request,
+        key=key,
     )  # fmt: skip
     with stage("Asking the vault", quiet=quiet):
         made = release_survey(points, world, epsilon=epsilon, output=output, force=force, **options)

@@ -10,8 +10,8 @@ from pointveil.cli.common import given, parse_columns, parse_split, stage, tell_
 
 
 def synthesize(
-    points: Annotated[Path, typer.Argument(help="The private file of points.")],
-    output: Annotated[Path, typer.Argument(help="The synthetic file to write.")],
+    points: Annotated[Path, typer.Argument(help="Private file of points.")],
+    output: Annotated[Path, typer.Argument(help="Synthetic file to write.")],
     world: common.WorldFile,
     epsilon: common.Epsilon,
     method: common.Method = None,
@@ -33,7 +33,7 @@ def synthesize(
 ) -> None:
     """Make a synthetic file in the same format, with a statement beside it.
 
-    The whole epsilon is charged to the ledger, durably, before any question is asked of the data.
+    All of epsilon is charged to the ledger, on disk, before the data are asked anything.
 
     pointveil synthesize trips.parquet synthetic.parquet --world porto.gpkg --epsilon 1
     """

@@ -12,13 +12,15 @@ DOUBTS = ("is not signed", "NOT checked", "not every byte", "compare this with",
 
 
 def verify(
-    release: Annotated[Path, typer.Argument(help="The synthetic file; its statement lies beside it.")],
+    release: Annotated[Path, typer.Argument(help="Synthetic file, with its statement beside it; or a survey.")],
     public_key: Annotated[
         str | None,
-        typer.Option("--public-key", help="Public key that must have signed the statement: the key itself, or a file."),
+        typer.Option(
+            "--public-key", help="Public key that must have signed the statement (the key itself, or a file)."
+        ),
     ] = None,
     ledger: Annotated[
-        Path | None, typer.Option("--ledger", help="The owner's ledger, which must hold the charge.")
+        Path | None, typer.Option("--ledger", help="The owner's ledger, which must contain the charge.")
     ] = None,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say in plain words what epsilon means for one person.")
@@ -29,10 +31,12 @@ def verify(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Check a release: the statement's digest and signature, the sum of epsilons, and the hash of every file.
+    """Check a release: the statement's signature and digest, its facts, and the hash of every file.
 
-    Ends with 0 if all is as stated, and with 4 if even one byte is not.
+    Exits with 0 if everything is as stated, and with 4 if even one byte differs. For a survey, its answers, method,
+    layout and world are checked.
     """
+    from pointveil.errors import shown
     from pointveil.statement import explain as in_plain_words
     from pointveil.statement import registry_entry
     from pointveil.verification import verify as check
@@ -42,7 +46,7 @@ def verify(
         print_json(registry_entry(verified.statement))
         return
     if explain:
-        print(in_plain_words(verified.statement))
+        print(shown(in_plain_words(verified.statement)))
         return
     if json:
         print_json({"verified": True, "checks": verified.checks, "epsilon": verified.statement.guarantee.epsilon})

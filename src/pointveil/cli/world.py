@@ -10,14 +10,18 @@ from pointveil.errors import InputError
 
 
 def world(
-    output: Annotated[Path, typer.Argument(help="The GeoPackage to write.")],
-    bounds: Annotated[str | None, typer.Option("--bounds", help="The boundary as west,south,east,north.")] = None,
-    boundary: Annotated[Path | None, typer.Option("--boundary", help="The boundary as a polygon file.")] = None,
-    water: Annotated[Path | None, typer.Option("--water", help="Polygons where nobody can be, such as lakes.")] = None,
-    land: Annotated[Path | None, typer.Option("--land", help="Polygons that hold all the land.")] = None,
-    roads: Annotated[Path | None, typer.Option("--roads", help="Streets, as lines.")] = None,
+    output: Annotated[Path, typer.Argument(help="GeoPackage to write.")],
+    bounds: Annotated[
+        str | None, typer.Option("--bounds", help="Boundary as west,south,east,north, in units of --crs.")
+    ] = None,
+    boundary: Annotated[Path | None, typer.Option("--boundary", help="Boundary as a file of polygons.")] = None,
+    water: Annotated[
+        Path | None, typer.Option("--water", help="File of polygons where nobody can be, such as lakes.")
+    ] = None,
+    land: Annotated[Path | None, typer.Option("--land", help="File of polygons that contain all the land.")] = None,
+    roads: Annotated[Path | None, typer.Option("--roads", help="File of streets, as lines.")] = None,
     place: Annotated[
-        str | None, typer.Option("--place", help="A town's name: boundary, water and roads from OpenStreetMap.")
+        str | None, typer.Option("--place", help="Name of a town; gets boundary, water and roads from OpenStreetMap.")
     ] = None,
     crs: Annotated[str, typer.Option("--crs", help="Coordinate system of the bounds and of the world.")] = "EPSG:4326",
     force: Force = False,
@@ -26,9 +30,9 @@ def world(
 ) -> None:
     """Make a world from public files: a boundary that you choose, water, land and roads.
 
-    The boundary must not be taken from the private data. Layers may be GeoJSON, GeoPackage, Shapefile, FlatGeobuf or
+    Never take the boundary from the private data. Layers may be GeoJSON, GeoPackage, Shapefile, FlatGeobuf or
     GeoParquet, in any coordinate system. Roads and water may also be OpenStreetMap extracts (.osm.pbf, .osm), and
-    roads a graph saved by osmnx (.graphml). With --place all of it is fetched from OpenStreetMap, for that place.
+    roads a graph saved by osmnx (.graphml). --place fetches all of it from OpenStreetMap.
 
     pointveil world porto.gpkg --bounds=-8.635,41.123,-8.576,41.168 --roads roads.parquet --water water.geojson
     """
@@ -37,7 +41,7 @@ def world(
     from pointveil.world import World
 
     if [bounds, boundary, place].count(None) != 2:
-        raise InputError("Give the boundary as --bounds W,S,E,N, or as --boundary FILE, or as --place NAME.")
+        raise InputError("Give the boundary as exactly one of --bounds W,S,E,N, --boundary FILE or --place NAME.")
     if place is not None and (water, land, roads, crs) != (None, None, None, "EPSG:4326"):
         raise InputError("--place brings its own water, roads and coordinate system: leave the other options out.")
     refuse_existing(check_target(output), force=force)

@@ -22,7 +22,7 @@ class Place:
 
     kind: str  # one of market, square, street (for walking), park, station, ferry, metro, tram
     name: str | None  # what the map calls it, if anything
-    shape: shapely.Geometry  # A polygon or a point, in the metres of the city
+    shape: shapely.Geometry  # a polygon or a point, in the metres of the city
 
 
 @cache

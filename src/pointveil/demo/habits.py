@@ -1,6 +1,6 @@
 """What people do in a town: walk its streets, sit in its parks, wait at its stops."""
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import shapely
@@ -10,6 +10,7 @@ from pointveil.cells import Floats
 from pointveil.demo.city import Place
 from pointveil.ground.triangles import Triangulation
 from pointveil.world.roads import Roads
+from pointveil.world.shapes import straight_pieces
 
 Generator = np.random.Generator
 
@@ -37,20 +38,11 @@ STREET_CLASSES = {
 # People per square metre of each kind of ground, against other kinds.
 GROUNDS = {"market": 5.0, "square": 2.0, "street": 4.0, "park": 0.25}
 # People around each kind of spot, against other kinds, and how many metres they stand away.
-SPOTS = {
-    "station": (9.0, 28.0),
-    "market": (9.0, 22.0),
-    "ferry": (4.0, 16.0),
-    "metro": (1.0, 7.0),
-    "tram": (0.8, 5.0),
-}
+SPOTS = {"station": (9.0, 28.0), "market": (9.0, 22.0), "ferry": (4.0, 16.0), "metro": (1.0, 7.0), "tram": (0.8, 5.0)}
 
 DOORWAYS, DOORWAY_SHARE, DOORWAY_REACH = 900, 0.35, 4.0  # doors where people gather, and metres around them
 TABLES, TABLE_SHARE, TABLE_REACH = 150, 0.5, 4.0  # groups that sit together in squares and parks
-CENTRE_PULL, CENTRE_REACH = (
-    4.0,
-    200.0,
-)  # streets near a busy spot are busier by so much, within so many metres
+CENTRE_PULL, CENTRE_REACH = (4.0, 200.0)  # streets near a busy spot are busier by so much, within so many metres
 TASTE = 0.7  # how differently people like streets, grounds, doors and spots of the same kind
 
 
@@ -117,22 +109,20 @@ class Streets:
     The streets are laid end to end on a line from 0 to 1, on which a busy stretch is long.
     """
 
-    # the straight stretches of the streets: where each starts, and from there to its end
-    starts: Floats
-    steps: Floats
+    starts: Floats  # of the straight stretches of the streets
+    steps: Floats  # from there to their ends
     ends: Floats  # where each stretch ends on the line
     manners: Floats  # lane, pavement and walking share of each stretch
-    # where the doors are on the line, and the share of people at each
-    doorways: Floats
-    doorway_crowd: Floats
+    doorways: Floats  # where the doors are on the line
+    doorway_crowd: Floats  # share of people at each
 
     @classmethod
     def of(cls, roads: Roads, spots: Spots, rng: Generator) -> "Streets":
         """Let people choose their streets and doors."""
-        corners, line = shapely.get_coordinates(roads.lines_m, return_index=True)
-        same = line[1:] == line[:-1]
-        starts, steps, line = corners[:-1][same], np.diff(corners, axis=0)[same], line[1:][same]
-        crowd, *manners = np.array([_class_of(highway) for highway in roads.attributes["highway"].to_pylist()]).T
+        starts, stops, line = straight_pieces(roads.lines_m)
+        steps = stops - starts
+        classes = [astuple(STREET_CLASSES[highway]) for highway in roads.attributes["highway"].to_pylist()]
+        crowd, *manners = np.array(classes).T
         liked = _taste_by_name(roads.attributes["name"].to_pylist(), rng)
         weight = np.hypot(*steps.T) * (crowd * liked)[line] * spots.pull(starts + steps / 2)
         doors = _shares(_taste(DOORWAYS, rng))
@@ -150,8 +140,7 @@ class Streets:
         offset = np.where(on_foot, side * (pavement + rng.normal(0, 1, count)), rng.uniform(-lane, lane))
         along = np.where(at_door, rng.normal(0, DOORWAY_REACH, count), 0)
         left = np.column_stack([-ahead[:, 1], ahead[:, 0]])
-        moved: Floats = xy + along[:, None] * ahead + offset[:, None] * left
-        return moved
+        return np.asarray(xy + along[:, None] * ahead + offset[:, None] * left)
 
     def _walk_to(self, where: Floats) -> tuple[NDArray[np.intp], Floats, Floats]:
         """Return the stretch, the point in the middle of the street and the way ahead."""
@@ -160,11 +149,6 @@ class Streets:
         part = (where - begins) / (self.ends[stretch] - begins)
         steps = self.steps[stretch]
         return stretch, self.starts[stretch] + part[:, None] * steps, steps / np.hypot(*steps.T)[:, None]
-
-
-def _class_of(highway: str) -> tuple[float, float, float, float]:
-    manner = STREET_CLASSES[highway]
-    return manner.crowd, manner.lane, manner.pavement, manner.walking
 
 
 def _taste_by_name(names: list[str | None], rng: Generator) -> Floats:
@@ -180,5 +164,4 @@ def _taste(count: int, rng: Generator) -> Floats:
 
 def _shares(weights: Floats) -> Floats:
     """Scale weights to add up to one."""
-    shares: Floats = weights / weights.sum()
-    return shares
+    return np.asarray(weights / weights.sum())

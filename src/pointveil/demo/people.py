@@ -7,8 +7,8 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
+from pointveil.cells.arrays import Bounds, Floats, within
 from pointveil.demo.city import Place, city, places
 from pointveil.demo.habits import Grounds, Spots, Streets
 from pointveil.errors import InputError
@@ -22,7 +22,7 @@ SCATTER, BAD_SCATTER, BAD_SHARE = 3.0, 14.0, 0.04  # metres by which phones err;
 class Habit(Protocol):
     """A way to be somewhere in town."""
 
-    def stand(self, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def stand(self, count: int, rng: np.random.Generator) -> Floats:
         """Return where that many people are."""
 
 
@@ -30,34 +30,25 @@ class Habit(Protocol):
 class Lost:
     """Phones with no idea where they are."""
 
-    bounds: tuple[float, float, float, float]
+    bounds: Bounds
 
-    def stand(self, count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    def stand(self, count: int, rng: np.random.Generator) -> Floats:
         """Return anywhere within the bounds."""
         return rng.uniform(self.bounds[:2], self.bounds[2:], (count, 2))
 
 
-def people(world: World, *, count: int = 50_000, seed: int = SEED) -> NDArray[np.float64]:
-    """Invent where people are in the city, in metres; the same for the same seed.
+def people(world: World, *, count: int = 50_000, seed: int = SEED) -> Floats:
+    """Invent where people are in the city of `city()`, (count, 2) metres; the same for the same seed.
 
     Nearly everyone is on land: along streets, on squares, in parks, around stations. As in files from real
-    phones, all are some metres off, and a few are on a bridge or in the water.
-
-    Parameters
-    ----------
-    world
-        The city of `city()`.
-    count
-        How many people; all are within the bounds of the city.
-    seed
-        Another seed gives other people with other habits.
+    phones, all are some metres off, and a few are on a bridge or in the water; nobody is out of bounds.
     """
     rng = np.random.default_rng(seed)
     habits = habits_of(world, places(), rng)
     found = np.empty((0, 2))
     while len(found) < count:
         xy = look_around(habits, count, rng)
-        found = np.concatenate([found, xy[within(world.bounds, xy)]])
+        found = np.concatenate([found, xy[within(world.bounds, *xy.T)]])
     return found[:count]
 
 
@@ -80,17 +71,9 @@ def habits_of(world: World, somewhere: tuple[Place, ...], rng: np.random.Generat
     }
 
 
-def look_around(habits: dict[Habit, float], count: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def look_around(habits: dict[Habit, float], count: int, rng: np.random.Generator) -> Floats:
     """Return where the phones of people say they are, in no order."""
     numbers = rng.multinomial(count, list(habits.values()))
     true = np.concatenate([habit.stand(int(n), rng) for habit, n in zip(habits, numbers, strict=True)])
     error = np.where(rng.random(count) < BAD_SHARE, BAD_SCATTER, SCATTER)
     return rng.permutation(true + rng.normal(size=(count, 2)) * error[:, None])
-
-
-def within(bounds: tuple[float, float, float, float], xy: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Say who is within the bounds."""
-    west, south, east, north = bounds
-    x, y = xy.T
-    inside: NDArray[np.bool_] = (x >= west) & (x < east) & (y >= south) & (y < north)
-    return inside

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats
 from pointveil.demo.city import ATTRIBUTION
 from pointveil.errors import missing_extra
 from pointveil.world.world import World
@@ -25,30 +25,10 @@ PANEL_WIDTH, TITLE_HEIGHT, FOOT_HEIGHT, GAP = 3.4, 0.34, 0.26, 0.14  # inches
 DOTS_PER_INCH = 160
 
 
-def draw_comparison(
-    world: World,
-    real: NDArray[np.float64],
-    synthetic: Mapping[str, NDArray[np.float64]],
-    path: Path,
-    *,
-    note: str = NOTE,
-) -> None:
-    """Write a picture of the real points beside those of each method.
+def draw_comparison(world: World, real: Floats, synthetic: Mapping[str, Floats], path: Path) -> None:
+    """Write a PNG of the real points beside those of each method, all in metres, with a note that credits the map.
 
     Whoever sees the picture sees the real points: draw it of invented people, or for your own eyes.
-
-    Parameters
-    ----------
-    world
-        Whose streets and water lie under the points.
-    real
-        The real points, in the world's metres.
-    synthetic
-        The synthetic points by the name of their method, in the world's metres.
-    path
-        The PNG to write.
-    note
-        The line under the picture: who made the map.
     """
     panels = [("real", real, REAL), *((name, xy, SYNTHETIC) for name, xy in synthetic.items())]
     figure, axes = _lay_out(len(panels), world.bounds)
@@ -57,7 +37,7 @@ def draw_comparison(
         _draw_points(ax, xy, colour)
         ax.set_title(title, loc="left", fontsize=12, fontweight="bold", color=colour, pad=5)
     width = figure.get_figwidth()
-    figure.text(GAP / width, 0.07 / figure.get_figheight(), note, fontsize=7, color=PALE_INK, va="bottom")
+    figure.text(GAP / width, 0.07 / figure.get_figheight(), NOTE, fontsize=7, color=PALE_INK, va="bottom")
     # To Pillow, method 1 is MAXCOVERAGE, and dither 0 is none: dots keep their own colour.
     write_picture(figure, path, dpi=DOTS_PER_INCH, quantize={"colors": 256, "method": 1, "kmeans": 1, "dither": 0})
 
@@ -126,16 +106,7 @@ def _fill(ax: Any, shape: shapely.Geometry, colour: str) -> None:
         ax.add_patch(PathPatch(Outline.make_compound_path(*rings), facecolor=colour, linewidth=0))
 
 
-def _draw_points(ax: Any, xy: NDArray[np.float64], colour: str) -> None:
+def _draw_points(ax: Any, xy: Floats, colour: str) -> None:
     """Draw points as small dots that let each other shine through, the more the fainter."""
     faint = float(np.clip(60.0 / np.sqrt(max(len(xy), 1)), 0.08, 0.8))
-    ax.plot(
-        *xy.T,
-        linestyle="none",
-        marker="o",
-        markersize=1.1,
-        markeredgewidth=0,
-        color=colour,
-        alpha=faint,
-        zorder=3,
-    )
+    ax.plot(*xy.T, linestyle="none", marker="o", markersize=1.1, markeredgewidth=0, color=colour, alpha=faint, zorder=3)

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
-import numpy as np
-from numpy.typing import NDArray
-
+from pointveil.cells import Floats
 from pointveil.demo.city import city
 from pointveil.demo.people import people, write_people
 from pointveil.demo.pictures import draw_comparison
@@ -27,9 +25,8 @@ ALL_METHODS = "every-method.png"
 class Result:
     """How one method did on the invented people."""
 
-    # its name, and how many points it made
     method: str
-    points: int
+    points: int  # how many it made
     cell_error: float  # the normalized error of counts in cells of 100 m, over random offsets
     road_difference: float  # how much farther from, or nearer to, the streets the points are on average, in metres
     seconds: float  # processor time
@@ -52,7 +49,7 @@ def tell_story(directory: Path, *, epsilon: object, stage: Stage) -> Iterator[Re
         real = people(world)
         real = real[world.on_land(real)]
         comparison = Comparison(real, real, world)
-    drawn: dict[str, NDArray[np.float64]] = {}
+    drawn: dict[str, Floats] = {}
     for name in METHODS:
         with stage(f"Synthesizing with {name}"):
             result, drawn[name] = _try(name, directory, comparison, epsilon)
@@ -68,7 +65,7 @@ def tell_story(directory: Path, *, epsilon: object, stage: Stage) -> Iterator[Re
         return
 
 
-def _try(name: str, directory: Path, comparison: Comparison, epsilon: object) -> tuple[Result, NDArray[np.float64]]:
+def _try(name: str, directory: Path, comparison: Comparison, epsilon: object) -> tuple[Result, Floats]:
     """Release the people once with this method, and measure."""
     world, began = comparison.world, process_time()
     ledger = Ledger(directory / "ledger.db")

@@ -1,23 +1,29 @@
-"""Make the counts of parts agree with the counts of the wholes they belong to."""
+"""Make noisy counts non-negative, consistent and whole, without losing or inventing people."""
 
 import numpy as np
 
 from pointveil.cells import Floats, Ints
 
 
+def project_to_total(counts: Floats, total: float) -> Floats:
+    """Return the non-negative numbers nearest to `counts` (n,) that add up to `total` people."""
+    # The same amount is taken from every count, and what would fall below zero becomes zero. Clipping at zero alone
+    # would keep all the upward noise and none of the downward, and so invent people.
+    if total <= 0 or not len(counts):
+        return np.zeros(len(counts))
+    ordered = np.sort(counts)[::-1].astype(np.float64)
+    # What each count must give up if it and all larger ones were the only ones above zero.
+    excess = (np.cumsum(ordered) - total) / np.arange(1, len(ordered) + 1)
+    # The counts that stay above zero are the first few; at least one does, even if a tiny total is lost in rounding.
+    taken = excess[max(int(np.count_nonzero(ordered > excess)), 1) - 1]
+    return np.asarray(np.maximum(counts - taken, 0.0), dtype=np.float64)
+
+
 def reconcile(wholes: Floats, whole_variance: float, parts: Floats, part_variance: float, owner: Ints) -> Floats:
     """Combine each whole's own count with the sum of its parts' counts (inverse-variance weighting).
 
-    A whole without parts keeps its count.
-
-    Parameters
-    ----------
-    wholes, parts
-        Noisy counts: (wholes,) and (parts,) people.
-    whole_variance, part_variance
-        Variance of the noise in one count of each.
-    owner
-        (parts,) number of the whole that each part belongs to.
+    Counts are people, variances those of the noise in one count; `owner` is the whole of each part. A whole without
+    parts keeps its count.
     """
     sums = np.bincount(owner, weights=parts, minlength=len(wholes))
     sizes = np.bincount(owner, minlength=len(wholes))
@@ -50,3 +56,17 @@ def project_parts(parts: Floats, owner: Ints, totals: Floats) -> Floats:
     taken = excess[place]
     projected = np.maximum(parts - taken[owner], 0.0)
     return np.where(totals[owner] > 0, projected, 0.0)
+
+
+def round_to_total(expected: Floats, total: int, rng: np.random.Generator) -> Ints:
+    """Return whole counts (n,) that add up to `total`, each within one of its share (systematic sampling)."""
+    # One random offset slides a comb of whole numbers along the running sum. So each count is right on average, and
+    # neighbouring counts make up for each other's rounding: sums over an area are within one person, too.
+    mass = float(expected.sum())
+    if total <= 0 or mass <= 0:
+        return np.zeros(len(expected), dtype=np.int64)
+    running = np.cumsum(expected) * (total / mass)
+    running[-1] = total  # the sum of many floats may miss it by a rounding
+    marks = np.floor(np.minimum(running, total) + rng.random()).astype(np.int64)
+    marks[-1] = total
+    return np.diff(np.minimum(marks, total), prepend=0)

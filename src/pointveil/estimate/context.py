@@ -8,29 +8,17 @@ from scipy.ndimage import gaussian_filter
 from pointveil.cells import Floats, Ints, Leaves
 from pointveil.ground import pooled
 
-WIDTHS = (0.7, 1.2, 2.0, 4.0, 8.0)
-"""Standard deviations of the neighbourhoods, in sides of the leaf."""
+WIDTHS = (0.7, 1.2, 2.0, 4.0, 8.0)  # standard deviations of the neighbourhoods, in sides of the leaf
 TRUNCATE = 3.0
 TILE = 256
-HALO = 25
-"""How many cells beyond a tile the widest neighbourhood reaches: TRUNCATE × 8 = 24, and one more."""
-CAUTION = 0.02
-"""A pseudo-count, as a part of the mean prior: keeps ratios finite where hardly anybody is expected."""
+HALO = 25  # how many cells beyond a tile the widest neighbourhood reaches: TRUNCATE × 8 = 24, and one more
+CAUTION = 0.02  # a pseudo-count, as a part of the mean prior: keeps ratios finite where hardly anybody is expected
 
 
 def expect_from_neighbours(noisy: Floats, prior: Floats, leaves: Leaves, variance: float) -> Floats:
     """Return the count to expect in each leaf, (leaves,) people, from the other leaves near it.
 
-    Parameters
-    ----------
-    noisy
-        (leaves,) noisy counts.
-    prior
-        (leaves,) people expected before the leaves were counted.
-    leaves
-        Where they are.
-    variance
-        Of the noise in one count.
+    `prior` is what was expected before the leaves were counted, and `variance` that of the noise in one count.
     """
     # Seven features per leaf: five widths of neighbourhood, the prior, and the overall mean.
     flat = np.full(len(prior), prior.mean())
@@ -38,11 +26,9 @@ def expect_from_neighbours(noisy: Floats, prior: Floats, leaves: Leaves, varianc
 
 
 def neighbour_ratios(noisy: Floats, prior: Floats, leaves: Leaves) -> Floats:
-    """Return the prior of each leaf times the ratio of counts to priors around it: (leaves, widths) people.
-
-    A leaf's own count is left out, so that the prediction is independent of the leaf's own noise. If it were not,
-    the regression on these features would learn to copy the noise.
-    """
+    """Return the prior of each leaf times the ratio of counts to priors around it: (leaves, widths) people."""
+    # A leaf's own count is left out, so that the prediction is independent of the leaf's own noise. If it were not, the
+    # regression on these features would learn to copy the noise.
     ratios = np.zeros((len(noisy), len(WIDTHS)))
     fields = _spread(noisy, leaves), _spread(prior, leaves)
     overall = max(noisy.sum(), 0.0) / max(prior.sum(), 1e-9)
@@ -60,11 +46,9 @@ def neighbour_ratios(noisy: Floats, prior: Floats, leaves: Leaves) -> Floats:
 
 
 def _tiles(leaves: Leaves, level: int) -> Iterator[tuple[Ints, Ints, Ints, tuple[slice, slice]]]:
-    """Yield the leaves of a level tile by tile: their numbers, their columns and rows in a window, and the window.
-
-    Tiles bound the memory that blurring takes. The window reaches as far beyond the tile as the widest
-    neighbourhood does, so that tiles do not show in the result.
-    """
+    """Yield the leaves of a level tile by tile: their numbers, their columns and rows in a window, and the window."""
+    # Tiles bound the memory that blurring takes. The window reaches as far beyond the tile as the widest neighbourhood
+    # does, so that tiles do not show in the result.
     here = np.flatnonzero(leaves.level == level)
     column, row = leaves.column[here] >> level, leaves.row[here] >> level
     tile = (column // TILE) << 32 | (row // TILE)

@@ -7,40 +7,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from pointveil.cells import ON_THE_ROAD, EdgeOffsets, Floats, Ints, KindOffsets
-from pointveil.estimate.projection import project_to_total
+from pointveil.estimate.consistency import project_to_total
 from pointveil.estimate.road_law import Pieces, fit_factors, shrink
 from pointveil.vault import NoisyCounts
 
-STANDS_OUT = 2
-"""How many standard deviations of the noise a bin of a single edge must have to be believed."""
+STANDS_OUT = 2  # how many standard deviations of the noise a bin of a single edge must have to be believed
 
 
 @dataclass(frozen=True, eq=False)
 class OffsetLaws:
-    """Numbered laws of the offset, and which edge follows which.
+    """Numbered laws of the offset, and which edge follows which."""
 
-    Parameters
-    ----------
-    of_edge
-        The number of the law that each edge follows.
-    borders
-        For each law, where its bins begin, and where the last one ends, in metres.
-    shares
-        For each law, the share of people in each of its bins; they add up to one.
-    far
-        How far the people out of reach are, if that was asked.
-    """
-
-    of_edge: Ints
-    borders: Sequence[Floats]
-    shares: Sequence[Floats]
-    far: "FarLaw | None" = None
+    of_edge: Ints  # the number of the law that each edge follows
+    borders: Sequence[Floats]  # for each law, where its bins begin, and where the last one ends, in metres
+    shares: Sequence[Floats]  # for each law, the share of people in each of its bins; they add up to one
+    far: "FarLaw | None" = None  # how far the people out of reach are, if that was asked
 
     def draw(self, edge: Ints, rng: np.random.Generator) -> Floats:
-        """Return an offset in metres for each point on these edges, drawn from the distribution of its edge.
-
-        The draw is stratified: of n points with one distribution, one falls into each n-th of it.
-        """
+        """Return an offset in metres for each point on these edges, drawn from the distribution of its edge."""
+        # The draw is stratified: of n points with one distribution, one falls into each n-th of it.
         law = self.of_edge[edge]
         order = np.argsort(law, kind="stable")
         offset = np.zeros(len(edge))
@@ -54,36 +39,18 @@ class OffsetLaws:
 
 @dataclass(frozen=True, eq=False)
 class FarLaw:
-    """How far from roads the people out of reach are.
+    """How far from roads the people out of reach are."""
 
-    Parameters
-    ----------
-    borders
-        Where the bins begin, in metres; the last one has no end.
-    noisy
-        How many people there are in each, with noise.
-    variance
-        Of that noise.
-    people
-        How many people are out of reach in all, most likely.
-    """
-
-    borders: Floats
-    noisy: Floats
-    variance: float
-    people: float
+    borders: Floats  # where the bins begin, in metres; the last one has no end
+    noisy: Floats  # how many people there are in each, with noise
+    variance: float  # of that noise
+    people: float  # how many people are out of reach in all, most likely
 
     def factors(self, owner: Ints, distance: Floats) -> Floats:
         """Return a weight for each place, such that choosing one place per owner reproduces the noisy histogram.
 
-        The histogram is first shrunk towards what even placement would give.
-
-        Parameters
-        ----------
-        owner
-            The point that each place is one of the choices for.
-        distance
-            Metres from the place to the nearest road.
+        A place is a choice for the point `owner`, `distance` metres from the nearest road. The histogram is first
+        shrunk towards what even placement would give.
         """
         bin_ = np.maximum(np.searchsorted(self.borders, distance, side="right") - 1, 0)
         choices = np.bincount(owner)
@@ -96,17 +63,7 @@ class FarLaw:
 
 
 def kind_laws(beside: NoisyCounts, offsets: KindOffsets, people: Floats, far_people: float) -> OffsetLaws:
-    """Return the law of each kind of road, and that of the people out of reach.
-
-    Parameters
-    ----------
-    beside
-        What the vault answered.
-    offsets
-        The bins that it was asked about.
-    people, far_people
-        How many people each edge most likely has, and how many are out of reach in all.
-    """
+    """Return the law of each kind of road, given the likely number of people at each edge and out of reach in all."""
     along, beyond = np.split(beside.values.astype(np.float64), [offsets.kinds * offsets.bins])
     noisy = along.reshape(offsets.kinds, offsets.bins)
     totals = np.bincount(offsets.cells.kind, people, offsets.kinds).astype(np.float64)
@@ -116,21 +73,10 @@ def kind_laws(beside: NoisyCounts, offsets: KindOffsets, people: Floats, far_peo
 
 
 def kind_shares(noisy: Floats, variance: float, totals: Floats, widths: Floats) -> Floats:
-    """Return the share of people in each bin: (kinds, bins), each row adding up to one.
+    """Return the share of people in each bin, (kinds, bins), from as many noisy counts; each row adds up to one.
 
     Each kind is shrunk towards all kinds together, so a kind with few people takes the distribution of all. If there
-    is nobody at all, every offset up to the reach is equally likely.
-
-    Parameters
-    ----------
-    noisy
-        (kinds, bins) noisy counts.
-    variance
-        Of the noise in one of them.
-    totals
-        (kinds,) people.
-    widths
-        (bins,) metres.
+    is nobody at all, every offset up to the reach is equally likely: `widths` are metres.
     """
     together = project_to_total(noisy.sum(axis=0), float(totals.sum()))
     together = _shares(together if together.any() else widths)
@@ -142,7 +88,7 @@ def kind_shares(noisy: Floats, variance: float, totals: Floats, widths: Floats) 
 def edge_laws(beside: NoisyCounts, offsets: EdgeOffsets) -> OffsetLaws:
     """Return the law of each edge, from its own bins alone; where none stands out, every offset is as likely."""
     edges = np.arange(len(offsets.bins))
-    believed = _believe(beside.values.astype(np.float64), math.sqrt(beside.variance))
+    believed = np.where(beside.values > STANDS_OUT * math.sqrt(beside.variance), beside.values, 0.0)
     counts = np.split(believed[: offsets.first[-1]], offsets.first[1:-1])
     borders = [offsets.borders(int(edge)) for edge in edges]
     shares = [_shares(bins if bins.any() else np.diff(at)) for bins, at in zip(counts, borders, strict=True)]
@@ -151,8 +97,3 @@ def edge_laws(beside: NoisyCounts, offsets: EdgeOffsets) -> OffsetLaws:
 
 def _shares(weights: Floats) -> Floats:
     return np.asarray(weights / weights.sum(), dtype=np.float64)
-
-
-def _believe(counts: Floats, noise: float) -> Floats:
-    """Return the counts that stand out of noise of this standard deviation, and zero for the others."""
-    return np.where(counts > STANDS_OUT * noise, counts, 0.0)

@@ -3,13 +3,14 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import Floats
+from pointveil.cells import Floats, Ints, Leaves
+from pointveil.estimate.context import expect_from_neighbours
+from pointveil.vault import NoisyCounts
 
 ROUNDS = 80
-FINE_UP_TO, ALL_UP_TO = 400, 600
-"""Beyond 600 people only some true counts are considered: every one up to 400, and the noisy ones themselves."""
+MOST_KINDS, LEAST_OF_A_KIND = 50, 400  # groups of similar leaves, and leaves in each
+FINE_UP_TO, ALL_UP_TO = 400, 600  # beyond 600 people only true counts up to 400, and the noisy ones, are considered
 
 
 class Estimates(NamedTuple):
@@ -20,12 +21,23 @@ class Estimates(NamedTuple):
     variance: Floats
 
 
-def posterior(noisy: NDArray[np.int64], epsilon: float) -> Estimates:
-    """Return the posterior of each true count, given (n,) noisy counts that share one unknown distribution.
+def denoise(noisy: NoisyCounts, prior: Floats, leaves: Leaves) -> Estimates:
+    """Return the posterior of each leaf's true count."""
+    # Leaves are sorted by the count that their neighbours predict, and cut into groups of at least 400. Leaves of one
+    # group are alike, so the distribution of their true counts can be fitted to their noisy ones (empirical Bayes).
+    expected = expect_from_neighbours(noisy.values.astype(np.float64), prior, leaves, noisy.variance)
+    order = np.argsort(expected, kind="stable")
+    kinds = int(np.clip(len(order) // LEAST_OF_A_KIND, 1, MOST_KINDS))
+    result = np.empty((3, len(order)))
+    for kind in np.array_split(order, kinds):
+        result[:, kind] = posterior(noisy.values[kind], float(noisy.noise_epsilon))
+    return Estimates(*result)
 
-    The distribution of true counts under which the noisy ones are most likely is found by expectation maximisation.
-    Two things are known for sure: the law of the noise, and that true counts are whole and non-negative.
-    """
+
+def posterior(noisy: Ints, epsilon: float) -> Estimates:
+    """Return the posterior of each true count, given (n,) noisy counts that share one unknown distribution."""
+    # The distribution of true counts under which the noisy ones are most likely is found by expectation maximisation.
+    # Two things are known for sure: the law of the noise, and that true counts are whole and non-negative.
     seen, place, times = np.unique(noisy, return_inverse=True, return_counts=True)
     truths = _candidates(seen)
     # (distinct noisy counts, candidate truths): Laplace, up to a factor; cut at e^-600, so that it never becomes zero.
@@ -41,7 +53,7 @@ def posterior(noisy: NDArray[np.int64], epsilon: float) -> Estimates:
     return Estimates(_median(given, truths)[place], mean[place], variance[place])
 
 
-def _candidates(seen: NDArray[np.int64]) -> Floats:
+def _candidates(seen: Ints) -> Floats:
     """Return the true counts to consider: all small ones, and of the large ones those near a noisy count."""
     highest = int(max(seen[-1], 0))
     if highest < ALL_UP_TO:
@@ -50,10 +62,8 @@ def _candidates(seen: NDArray[np.int64]) -> Floats:
 
 
 def _median(given: Floats, truths: Floats) -> Floats:
-    """Return the median of each row of `given` (rows, truths).
-
-    The chance of the whole number k is spread evenly over k ± ½, so that medians vary smoothly with the noisy count.
-    """
+    """Return the median of each row of `given` (rows, truths)."""
+    # The chance of the whole number k is spread evenly over k ± ½, so that medians vary smoothly with the noisy count.
     running = np.cumsum(given, axis=1)
     middle = np.argmax(running >= 0.5, axis=1)
     row = np.arange(len(given))

@@ -9,33 +9,21 @@ from pointveil.vault import laplace_variance
 def predict_cell_error(counts: Floats, size: tuple[float, float], epsilon: float, cell: float) -> float:
     """Return the NCE to expect in square cells of side `cell`, laid anywhere.
 
+    `counts` are those released in a grid, by row and column; `size` is width and height of a region, in metres.
+
     Two things go wrong. Noise moves counts; over many regions together it averages out. And people are not spread
     evenly within a region: how unevenly is guessed from how much neighbouring regions differ, as if the city looked
     alike at all scales. Nothing here has seen a real point, so the answer is a guess and costs nothing.
-
-    Parameters
-    ----------
-    counts
-        The released number of points in each region of a grid, by row and column.
-    size
-        Width and height of a region, in metres.
-    epsilon
-        Of the noise in the counts.
-    cell
-        In metres.
     """
     total = float(counts.sum())
     if total <= 0:
         return 0.0
     side = float(np.sqrt(size[0] * size[1]))  # metres
-    noise = _noise_share(counts, epsilon) / max(1.0, cell / side)
-    uneven = _unevenness(counts, epsilon) * _growth(side / cell)
-    return float(min(np.hypot(noise, uneven), 2.0))
-
-
-def _noise_share(counts: Floats, epsilon: float) -> float:
-    """Return the noise left in the counts, per point; where nobody is, it was taken away again."""
-    return float(np.minimum(counts, 1 / epsilon).sum() / counts.sum())
+    # Where nobody is, the noise was taken away again.
+    noise = float(np.minimum(counts, 1 / epsilon).sum() / total) / max(1.0, cell / side)
+    # Unevenness adds up over halvings within a region, or, in larger cells, only along their rim.
+    growth = float(np.sqrt(1 + 2 * np.log2(side / cell)) if side >= cell else (side / cell) ** 1.25)
+    return float(min(np.hypot(noise, _unevenness(counts, epsilon) * growth), 2.0))
 
 
 def _unevenness(counts: Floats, epsilon: float) -> float:
@@ -46,8 +34,3 @@ def _unevenness(counts: Floats, epsilon: float) -> float:
         apart += float(np.sqrt(np.maximum((one - other) ** 2 - noise, 0.0)).sum())
         together += float((one + other).sum())
     return apart / together if together else 0.0
-
-
-def _growth(regions: float) -> float:
-    """Return how unevenness adds up: over halvings within a region, or, in larger cells, only along their rim."""
-    return float(np.sqrt(1 + 2 * np.log2(regions)) if regions >= 1 else regions**1.25)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.cells import Floats, Ints
-from pointveil.estimate.projection import project_to_total
+from pointveil.estimate.consistency import project_to_total
 from pointveil.vault import NoisyCounts
 
 ROUNDS = 10
@@ -41,10 +41,8 @@ def grouped(
 
 
 def learn_road_law(pieces: Pieces, counts: Floats, distances: NoisyCounts) -> RoadLaw:
-    """Return the factors by distance under which the regions' counts reproduce the noisy histogram of distances.
-
-    The histogram is first shrunk towards what the counts alone would give: with people spread evenly in each region.
-    """
+    """Return the factors by distance under which the regions' counts reproduce the noisy histogram of distances."""
+    # The histogram is first shrunk towards what the counts alone would give: with people spread evenly in each region.
     density = counts / np.maximum(np.bincount(pieces.region, pieces.area, minlength=len(counts)), 1e-12)
     flat = np.bincount(pieces.bin, pieces.area * density[pieces.region], len(distances.values)).astype(np.float64)
     people = shrink(distances.values.astype(np.float64), flat, distances.variance)
@@ -60,11 +58,9 @@ def shrink(noisy: Floats, prior: Floats, variance: float) -> Floats:
 
 
 def fit_factors(pieces: Pieces, counts: Floats, people: Floats) -> Floats:
-    """Return a factor per bin such that counts, shared out by area times factor, give `people` in each bin.
-
-    Iterative proportional fitting: each round rescales the bins, then the regions back to their counts. Factors are
-    scaled so that the largest is one; none is below a millionth of it, so that no place becomes impossible.
-    """
+    """Return a factor per bin such that counts, shared out by area times factor, give `people` in each bin."""
+    # Iterative proportional fitting: each round rescales the bins, then the regions back to their counts. Factors are
+    # scaled so that the largest is one; none is below a millionth of it, so that no place becomes impossible.
     factor = np.ones(len(people))
     for _ in range(ROUNDS):
         weight = np.bincount(pieces.region, pieces.area * factor[pieces.bin], minlength=len(counts))

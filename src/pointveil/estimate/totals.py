@@ -6,17 +6,14 @@ from pointveil.cells import Floats, Leaves
 from pointveil.estimate.posterior import Estimates
 from pointveil.vault import NoisyCounts
 
-SURE = 3.0
-"""Standard deviations above zero that a total must have to be believed."""
+SURE = 3.0  # standard deviations above zero that a total must have to be believed
 
 
 def at_most_the_total(counts: Floats, *answers: NoisyCounts) -> Floats:
-    """Return `counts` scaled down if they add up to more people than the noisy answers together say there are.
-
-    Each answer counts everybody once, so each gives a total; the totals are combined by inverse-variance weighting.
-    Where there is hardly anybody, non-negative counts keep the upward noise and lose the downward: people would be
-    invented.
-    """
+    """Return `counts` scaled down if they add up to more people than the noisy answers together say there are."""
+    # Each answer counts everybody once, so each gives a total; the totals are combined by inverse-variance weighting.
+    # Where there is hardly anybody, non-negative counts keep the upward noise and lose the downward: people would be
+    # invented.
     sure = np.array([1 / (answer.variance * len(answer.values)) for answer in answers])
     sums = np.array([float(answer.values.sum()) for answer in answers])
     total = max(float((sums * sure).sum() / sure.sum()), 0.0)
@@ -24,11 +21,9 @@ def at_most_the_total(counts: Floats, *answers: NoisyCounts) -> Floats:
 
 
 def fuse_blocks(estimates: Estimates, blocks: Leaves, counted: NoisyCounts, leaves: Leaves, level: int) -> Floats:
-    """Return the leaves' counts, (leaves,) people, corrected by the noisy count of the block around them.
-
-    The gap between a block's count and the sum of its leaves is shared out as in a Kalman update: a leaf's part is
-    its own variance over the variance of the gap. Leaves larger than a block are left alone.
-    """
+    """Return the leaves' counts, (leaves,) people, corrected by the noisy count of the block around them."""
+    # The gap between a block's count and the sum of its leaves is shared out as in a Kalman update: a leaf's part is
+    # its own variance over the variance of the gap. Leaves larger than a block are left alone.
     inside = np.flatnonzero(leaves.level <= level)
     block = blocks.leaf_at[leaves.column, leaves.row][inside]
     size = len(counted.values)
@@ -40,11 +35,9 @@ def fuse_blocks(estimates: Estimates, blocks: Leaves, counted: NoisyCounts, leav
 
 
 def match_totals(counts: Floats, leaves: Leaves, level: int, *answers: tuple[Leaves, NoisyCounts]) -> Floats:
-    """Return counts rescaled to the noisy total of each large square, where that is clearly above zero.
-
-    A square's total combines the sums of all answers within it by inverse-variance weighting. Totals near zero are
-    left alone: half of them are negative, and cutting those off at zero would add people to empty places.
-    """
+    """Return counts rescaled to the noisy total of each large square, where that is clearly above zero."""
+    # A square's total combines the sums of all answers within it by inverse-variance weighting. Totals near zero are
+    # left alone: half of them are negative, and cutting those off at zero would add people to empty places.
     rows = (leaves.raster.shape[1] >> level) + 1
     size = rows * ((leaves.raster.shape[0] >> level) + 1)
     total, sure = np.zeros(size), np.zeros(size)

@@ -1,7 +1,5 @@
 """Real beside synthetic points, with what the measures share worked out once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,19 +7,16 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from pointveil.cells import Streets
+from pointveil.cells import Floats, Ints, Streets
 from pointveil.evaluation.facilities import Customers
 from pointveil.network import streets_of
 from pointveil.statement import Statement
 from pointveil.world import World
 
-XY: TypeAlias = NDArray[np.float64]
-"""Points in metres of the world, one row each: x, then y."""
-Floats: TypeAlias = NDArray[np.float64]
-Counts: TypeAlias = NDArray[np.int64]
+XY: TypeAlias = Floats  # points in metres of the world, one row each: x, then y
+Counts: TypeAlias = Ints
 Kept = TypeVar("Kept")
 
 CENTRES = 100
@@ -31,36 +26,18 @@ FARTHEST = 2**30  # cells; keeps row and column numbers within an integer
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Real and synthetic points in one world: what every measure is given.
+    """Real and synthetic points in one world: what every measure is given."""
 
-    Parameters
-    ----------
-    real
-        The real points on land, `(n, 2)` finite metres of the world.
-    synthetic
-        The synthetic points, `(m, 2)` finite metres.
-    world
-        Where they are.
-    seed
-        Chooses centres, grid shifts and samples.
-    names
-        What to call the two in reports.
-    left_out
-        How many points of each were not compared: real ones that are not on land, and points without coordinates.
-    statement
-        What is promised about the synthetic points, if anything.
-    """
-
-    real: XY
-    synthetic: XY
+    real: XY  # those on land, (n, 2) finite metres of the world
+    synthetic: XY  # (m, 2) finite metres
     world: World
-    seed: int = 0
-    names: tuple[str, str] = ("the real points", "the synthetic points")
-    left_out: tuple[int, int] = (0, 0)
-    statement: Statement | None = None
+    seed: int = 0  # chooses centres, grid shifts and samples
+    names: tuple[str, str] = ("the real points", "the synthetic points")  # for reports
+    left_out: tuple[int, int] = (0, 0)  # not compared: real points off land, and points without coordinates
+    statement: Statement | None = None  # what is promised about the synthetic points, if anything
     _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
-    def against(self, synthetic: XY) -> Comparison:
+    def against(self, synthetic: XY) -> "Comparison":
         """Compare other synthetic points with the same real ones; what is known of those is kept."""
         other = Comparison(self.real, synthetic, self.world, self.seed)
         for shared in ("centres", "_road_search", "_real"):
@@ -83,7 +60,7 @@ class Comparison:
         return self._real.road_distances, self._synthetic.road_distances
 
     @property
-    def spots(self) -> tuple[Spots, Spots]:
+    def spots(self) -> "tuple[Spots, Spots]":
         """The distinct places of the real and of the synthetic points."""
         return self._real.spots, self._synthetic.spots
 
@@ -105,15 +82,8 @@ class Comparison:
     def cell_counts(self, cell: float, offset: tuple[float, float] = (0.0, 0.0)) -> tuple[Counts, Counts]:
         """Count both sets in the same square cells; returns the counts of every cell that holds any point.
 
-        The grid starts at the south-west corner of the world's bounds and never ends, so a point outside the bounds
-        is counted too. A cell holds its west and south edges.
-
-        Parameters
-        ----------
-        cell
-            Side of a cell, in metres.
-        offset
-            How far the grid is moved west and south, in metres.
+        The grid starts `offset` west and south of the world's corner, in metres like `cell`, and never ends, so a point
+        outside the bounds is counted too. A cell holds its west and south edges.
         """
         number, cells = self._cell_numbers(cell, np.array(self.world.bounds[:2]) - offset)
         real = np.bincount(number[: len(self.real)], minlength=cells)
@@ -176,11 +146,11 @@ class Comparison:
         return streets_of(lines, self.world.bounds)
 
     @cached_property
-    def _real(self) -> _Side:
+    def _real(self) -> "_Side":
         return _Side(self.real, self)
 
     @cached_property
-    def _synthetic(self) -> _Side:
+    def _synthetic(self) -> "_Side":
         return _Side(self.synthetic, self)
 
 
@@ -229,10 +199,8 @@ class _Side:
 
 
 def choose_centres(world: World, seed: int, *, count: int = CENTRES) -> XY:
-    """Return random road nodes, all if there are fewer; random places on land if there are no roads.
-
-    They are chosen from public knowledge and the seed only, never from the points.
-    """
+    """Return random road nodes, all if there are fewer; random places on land if there are no roads."""
+    # They are chosen from public knowledge and the seed only, never from the points.
     rng = np.random.default_rng(seed)
     nodes = road_nodes(world)
     if not len(nodes):
@@ -241,10 +209,8 @@ def choose_centres(world: World, seed: int, *, count: int = CENTRES) -> XY:
 
 
 def road_nodes(world: World) -> XY:
-    """Return the ends of the roads that lie on land, each once, in order of x and then y.
-
-    Ends within the same centimetre are one node.
-    """
+    """Return the ends of the roads that lie on land, each once, in order of x and then y."""
+    # Ends within the same centimetre are one node.
     if world.roads is None:
         return np.zeros((0, 2))
     lines = shapely.get_parts(np.atleast_1d(world.roads.lines_m))

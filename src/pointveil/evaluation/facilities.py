@@ -1,24 +1,19 @@
 """Where to open facilities, so that customers come or have a short way (Max-Inf and Min-Dist)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 
-from pointveil.errors import InputError
-from pointveil.evaluation.errors import UnmeasuredError
+from pointveil.cells import Floats, Ints
+from pointveil.errors import InputError, UnmeasuredError
 
-Floats = NDArray[np.float64]
-Chosen = NDArray[np.int64]
-"""Numbers of the chosen candidates, rising."""
+Chosen = Ints  # numbers of the chosen candidates, rising
 
 STARTS, CELLS = 24, 120  # random starts of the search for short ways; cells along the longer side of the map in it
 SECONDS = 60.0  # the longest that one exact solution may take
@@ -34,7 +29,7 @@ class Customers:
     limits: Floats  # from each place to the nearest existing facility, (k,) metres; a candidate must be nearer
 
     @classmethod
-    def of(cls, places: Floats, weights: Floats, candidates: Floats, existing: Floats | None = None) -> Customers:
+    def of(cls, places: Floats, weights: Floats, candidates: Floats, existing: Floats | None = None) -> "Customers":
         """Give customers their limits; without existing facilities there are none."""
         limits = np.full(len(places), np.inf)
         if existing is not None and len(existing):
@@ -55,7 +50,7 @@ class Customers:
         """Return the metres from all customers to the nearest open facility, new or existing."""
         return float((np.minimum(self.fallback, self.distances[chosen].min(axis=0)) * self.weights).sum())
 
-    def gathered(self) -> Customers:
+    def gathered(self) -> "Customers":
         """Return about the same customers at fewer places: one for each of small cells."""
         west, south = self.places.min(axis=0)
         column, row = np.floor((self.places - (west, south)) * (CELLS / max(np.ptp(self.places, axis=0).max(), 1.0))).T
@@ -68,7 +63,7 @@ class Customers:
         """Refuse to open no facility, or more than there are candidates."""
         if not 1 <= choose <= len(self.candidates):
             raise InputError(
-                f"choose is {choose}, with {len(self.candidates)} candidates; say 1 to {len(self.candidates)}."
+                f"choose must be from 1 to {len(self.candidates)}, the number of candidates, not {choose}."
             )
 
 
@@ -95,15 +90,13 @@ def least_distance(customers: Customers, *, choose: int, solver: str = "swaps") 
 
 def _solver(name: str, solvers: dict[str, Callable[..., Chosen]]) -> Callable[..., Chosen]:
     if name not in solvers:
-        raise InputError(f"solver is {name!r}; say one of {', '.join(solvers)}.")
+        raise InputError(f"solver must be one of {', '.join(solvers)}, not {name!r}.")
     return solvers[name]
 
 
 def _attracting_sets(customers: Customers, reach: float) -> tuple[sparse.csr_array, Floats]:
-    """Return the distinct sets of candidates that attract somebody, `(sets, c)`, and the customers of each set.
-
-    Customers attracted by the same candidates are interchangeable, so gathering them is exact.
-    """
+    """Return the distinct sets of candidates that attract somebody, `(sets, c)`, and the customers of each set."""
+    # Customers attracted by the same candidates are interchangeable, so gathering them is exact.
     attracts = (customers.distances <= reach) & (customers.distances < customers.limits)
     packed = np.ascontiguousarray(np.packbits(attracts, axis=0).T)
     rows = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
@@ -126,10 +119,8 @@ def _greedy(sets: sparse.csr_array, weights: Floats, choose: int) -> Chosen:
 
 
 def _exact(sets: sparse.csr_array, weights: Floats, choose: int) -> Chosen:
-    """Open the candidates that attract most customers together (HiGHS, with no gap allowed).
-
-    Each set is missed (1) or not (0), and it is missed unless one of its candidates is open.
-    """
+    """Open the candidates that attract most customers together (HiGHS, with no gap allowed)."""
+    # Each set is missed (1) or not (0), and it is missed unless one of its candidates is open.
     count, candidates = sets.shape
     if not weights.any():
         return np.arange(choose)
@@ -145,15 +136,13 @@ def _exact(sets: sparse.csr_array, weights: Floats, choose: int) -> Chosen:
         options={"mip_rel_gap": 0.0, "time_limit": SECONDS},
     )
     if found.status != 0:
-        raise UnmeasuredError(f"no exact answer to the facility question within {SECONDS:g} s; say solver='greedy'")
+        raise UnmeasuredError(f"no exact answer to the facility question within {SECONDS:g} s; use solver='greedy'")
     return np.flatnonzero(np.rint(found.x[:candidates]))
 
 
 def _shortest_next(customers: Customers, choose: int) -> Chosen:
-    """Open, one after another, the candidate that saves most distance.
-
-    What the others save changes only at the places that now have a shorter way, which soon are few.
-    """
+    """Open, one after another, the candidate that saves most distance."""
+    # What the others save changes only at the places that now have a shorter way, which soon are few.
     distances, weights = customers.distances, customers.weights
     nearest = customers.fallback.copy()
     saves = _savings(distances, nearest, nearest, weights)
@@ -176,10 +165,8 @@ def _savings(distances: Floats, nearest: Floats, most: Floats, weights: Floats) 
 
 
 def _swapped(customers: Customers, choose: int) -> Chosen:
-    """Swap one facility for another until no swap shortens the total (Teitz and Bart), from several starts.
-
-    Which start leads farthest is found out with customers gathered in small cells; all of them have the last word.
-    """
+    """Swap one facility for another until no swap shortens the total (Teitz and Bart), from several starts."""
+    # Which start leads farthest is found out with customers gathered in small cells; all of them have the last word.
     gathered, rng = customers.gathered(), np.random.default_rng(0)
     starts = [rng.choice(len(customers.candidates), choose, replace=False) for _ in range(STARTS)]
     ends = [_improved(gathered, start) for start in [_shortest_next(gathered, choose), *starts]]
@@ -213,7 +200,7 @@ class _Ways:
     closing: Floats
 
     @classmethod
-    def of(cls, customers: Customers, chosen: Chosen) -> _Ways:
+    def of(cls, customers: Customers, chosen: Chosen) -> "_Ways":
         rows = np.vstack([customers.distances[chosen], customers.fallback])
         owner, (nearest, second) = rows.argmin(axis=0), np.partition(rows, 1, axis=0)[:2]
         closing = np.bincount(owner, customers.weights * (second - nearest), minlength=len(rows))
@@ -227,5 +214,4 @@ class _Ways:
         opening = (weights * np.maximum(nearest - distance, 0.0)).sum()
         spared = weights * (self.second[near] - np.maximum(distance, nearest))
         spared = np.bincount(self.owner[near], spared, minlength=len(self.closing) + 1)[:-1]
-        saved: Floats = opening - self.closing + spared
-        return saved
+        return np.asarray(opening - self.closing + spared)

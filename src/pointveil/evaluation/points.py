@@ -1,7 +1,5 @@
 """Points in any form, as metres of a world, with what is promised about them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any
@@ -35,8 +33,8 @@ def compare(
     names = _name(real, "the real points"), _name(synthetic, "the synthetic points")
     if not len(on_land):
         raise InputError(
-            f"No point of {names[0]} is on the land of this world: give the world of this data, or --crs (crs=) if "
-            "the coordinate system is not what it says."
+            f"No point of {names[0]} is on land in this world. Give the world of this data, or --crs (crs=) if "
+            "the file states the wrong coordinate system."
         )
     left_out = len(all_real) - len(on_land), len(all_synthetic) - len(some_synthetic)
     return Comparison(on_land, some_synthetic, world, seed, names, left_out, stated(synthetic))
@@ -45,19 +43,18 @@ def compare(
 def in_metres(points: Any, world: World, *, columns: tuple[str, str] | None = None, crs: str | None = None) -> XY:
     """Return points as metres of the world, `(n, 2)`; those without coordinates in its CRS are not finite.
 
-    Parameters
-    ----------
-    points
-        Synthetic points, a file or a frame; or an `(n, 2)` array of x (longitude) and y (latitude).
-    world
-        Where they are.
-    columns, crs
-        The coordinate columns and the CRS, if the points do not say themselves (an array: EPSG:4326 by default).
+    Points are synthetic ones, a file, a frame, or an `(n, 2)` array of x (longitude) and y (latitude). Those that do
+    not say their columns or CRS themselves need `columns` and `crs` (an array: EPSG:4326 by default).
     """
     if isinstance(points, SyntheticPoints):
         return _converted(points.coordinates, points.crs, world)
     if isinstance(points, np.ndarray | list):
-        return _converted(_checked(np.asarray(points, dtype=np.float64)), crs or "EPSG:4326", world)
+        xy = np.asarray(points, dtype=np.float64)
+        if xy.ndim != 2 or xy.shape[1] != 2:
+            raise InputError(
+                f"The array of points has the shape {xy.shape}; give x and y (longitude and latitude) as (n, 2)."
+            )
+        return _converted(xy, crs or "EPSG:4326", world)
     source = open_points(points, columns=columns, crs=crs)
     batches = [batch.coordinates for batch in source.batches()]
     return _converted(np.concatenate([np.zeros((0, 2)), *batches]), source.layout.crs, world)
@@ -75,21 +72,13 @@ def stated(points: Any) -> Statement | None:
     if not isinstance(points, str | os.PathLike):
         return None
     try:
-        return read_checked(Path(points))[0]
+        return read_checked(Path(points)).statement
     except (InputError, VerificationError):
         return None
 
 
 def _name(points: Any, otherwise: str) -> str:
     return Path(points).name if isinstance(points, str | os.PathLike) else otherwise
-
-
-def _checked(xy: XY) -> XY:
-    if xy.ndim != 2 or xy.shape[1] != 2:
-        raise InputError(
-            f"The array of points has the shape {xy.shape}; give x and y (longitude and latitude) as (n, 2)."
-        )
-    return xy
 
 
 def _converted(coordinates: XY, crs: str, world: World) -> XY:

@@ -1,14 +1,12 @@
 """The table of measures, which each measure joins where it is defined."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
+from pointveil.errors import UnmeasuredError
 from pointveil.evaluation.comparison import Comparison
-from pointveil.evaluation.errors import UnmeasuredError
 from pointveil.plugins import Table
 
 Function = TypeVar("Function", bound=Callable[..., float])
@@ -45,8 +43,7 @@ class Measure:
         return self.function(comparison, **{**self.options, **options})
 
 
-MEASURES: Table[Measure] = Table("measure", lambda row: row.function.__qualname__)
-"""Name → measure, in the order of the reports."""
+MEASURES: Table[Measure] = Table("measure", lambda row: row.function.__qualname__)  # in the order of the reports
 
 
 def measure(
@@ -98,7 +95,7 @@ def measure(
     ... def mean_shift(comparison: Comparison) -> float:
     ...     return float(np.hypot(*(comparison.real.mean(axis=0) - comparison.synthetic.mean(axis=0))))
     """
-    sentence = reading or f"{title}."
+    sentence, perfect = reading or f"{title}.", float(better == "higher") if best is None else best
     sizes = sizes or Sizes("", (), "", "")
     rows = {f"{name}_{value}": (sizes.label.format(value), {sizes.option: value}) for value in sizes.values}
 
@@ -109,19 +106,8 @@ def measure(
             return function(comparison, **given)
 
         for row, (size, chosen) in (rows or {name: ("", {})}).items():
-            made = Measure(
-                checked,
-                title,
-                better,
-                float(better == "higher") if best is None else best,
-                unit,
-                sentence.format(size),
-                name,
-                sentence.format(sizes.any_size),
-                size,
-                {**(options or {}), **chosen},
-            )
-            MEASURES.add(row, made)
+            texts = sentence.format(size), name, sentence.format(sizes.any_size), size
+            MEASURES.add(row, Measure(checked, title, better, perfect, unit, *texts, {**(options or {}), **chosen}))
         return cast("Function", checked)
 
     return register

@@ -1,26 +1,21 @@
 """What all measures say together."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pointveil.errors import InputError
+from pointveil.errors import InputError, UnmeasuredError
 from pointveil.evaluation.comparison import Comparison
-from pointveil.evaluation.errors import UnmeasuredError
 from pointveil.evaluation.points import compare
 from pointveil.evaluation.registry import MEASURES
 from pointveil.files.whole import refuse_existing
 from pointveil.world import World
 
-BANNER = "contains real points: do not share"
-"""Stands on every output of this folder."""
+BANNER = "contains real points: do not share"  # stands on every output of this folder
 
-Progress = Callable[[int, int, str], None]
-"""Is told how many measures are done, of how many, and the title of the next."""
+Progress = Callable[[int, int, str], None]  # is told how many measures are done, of how many, and the title of the next
 
 
 @dataclass(frozen=True)
@@ -74,11 +69,12 @@ class Evaluation:
     def to_dict(self) -> dict[str, Any]:
         """Return everything, with the unit, the better direction and the reading of each number."""
         told = ("banner", "real_points", "synthetic_points", "real_left_out", "synthetic_left_out", "seed")
-        measured = {name: _row(name, value) for name, value in self.values.items()}
-        return {name: getattr(self, name) for name in told} | {
-            "measures": measured,
-            "not_measured": dict(self.reasons),
+        facts = ("unit", "better", "best", "reading")
+        measured = {
+            name: {"value": value} | {fact: getattr(MEASURES[name], fact) for fact in facts}
+            for name, value in self.values.items()
         }
+        return {name: getattr(self, name) for name in told} | {"measures": measured, "not_measured": dict(self.reasons)}
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON."""
@@ -89,7 +85,7 @@ class Evaluation:
         compared, found = self.compared, []
         (west, south, east, north), xy = compared.world.bounds, compared.synthetic
         if not len(xy):
-            found.append(f"{compared.names[1]} has no points: most measures have no answer.")
+            found.append(f"{compared.names[1]} has no points: most measures cannot be computed.")
         elif not ((xy >= (west, south)) & (xy <= (east, north))).all(axis=1).any():
             name = compared.names[1]
             found.append(f"no point of {name} is within the world; is it the right world, and the right CRS?")
@@ -102,7 +98,7 @@ class Evaluation:
     def compared(self) -> Comparison:
         """What was compared."""
         if self.comparison is None:
-            raise InputError("This evaluation has lost its points, which do not travel with a pickle: evaluate again.")
+            raise InputError("This evaluation was pickled, and its points are not kept in a pickle. Evaluate again.")
         return self.comparison
 
     def report(self, path: str | Path, *, force: bool = False) -> None:
@@ -153,11 +149,6 @@ def value_text(value: float, unit: str) -> str:
     """Return a number with its unit, with as many digits as it deserves."""
     digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2 if abs(value) >= 10 else 3
     return f"{value:,.{digits}f}{f' {unit}' if unit else ''}"
-
-
-def _row(name: str, value: float) -> dict[str, Any]:
-    told = ("unit", "better", "best", "reading")
-    return {"value": value} | {field: getattr(MEASURES[name], field) for field in told}
 
 
 def evaluate(
@@ -242,5 +233,5 @@ def _known(measures: Iterable[str] | None) -> list[str]:
     names = list(MEASURES) if measures is None else list(measures)
     unknown = [name for name in names if name not in MEASURES]
     if unknown:
-        raise InputError(f"there is no measure {', '.join(unknown)}; there are {', '.join(MEASURES)}.")
+        raise InputError(f"There is no measure {', '.join(unknown)}. Choose from: {', '.join(MEASURES)}.")
     return names

@@ -15,11 +15,9 @@ LARGEST_STEP_RADIANS = math.radians(1e-7)  # about 1 cm on the ground
 
 @cache
 def steps_per_unit(crs: str) -> int:
-    """Return how many lattice steps one unit of a CRS has: a power of ten, so that decimals are short.
-
-    A degree has 10,000,000. A projected unit has as many as make a step of at most 1 cm: 100 for a metre or a
-    foot, 100,000 for a kilometre.
-    """
+    """Return how many lattice steps one unit of a CRS has: a power of ten, so that decimals are short."""
+    # A degree has 10,000,000. A projected unit has as many as make a step of at most 1 cm: 100 for a metre or a foot,
+    # 100,000 for a kilometre.
     known = CRS.from_user_input(crs)
     largest = LARGEST_STEP_RADIANS if known.is_geographic else LARGEST_STEP_METRES
     exponent = math.ceil(math.log10(unit_of(known) / largest) - 1e-9)

@@ -47,11 +47,9 @@ def vector_file(path: str | os.PathLike[str]) -> Path:
 
 
 def check_fits(file: Path) -> None:
-    """Refuse a file whose first bytes do not fit its suffix.
-
-    GDAL looks at a file's content and not at its name, and some of its formats fetch from the network or run
-    pipelines. So only a file that starts as its own format does gets as far as GDAL.
-    """
+    """Refuse a file whose first bytes do not fit its suffix."""
+    # GDAL looks at a file's content and not at its name, and some of its formats fetch from the network or run
+    # pipelines. So only a file that starts as its own format does gets as far as GDAL.
     suffix = file.suffix.lower()
     if suffix not in BEGINNINGS:
         raise InputError(f"{file.name}: cannot read '{file.suffix}'. Give one of {', '.join(BEGINNINGS)}.")
@@ -82,14 +80,7 @@ def quiet_gdal() -> Iterator[None]:
 def layer_facts(file: Path, kinds: Collection[str], layer: str | None) -> dict[str, Any]:
     """Return what a file says about one of its layers, without its records: names, CRS, metadata.
 
-    Parameters
-    ----------
-    file
-        As `vector_file` returned it.
-    kinds
-        The geometry types that are wanted, such as `LINES`.
-    layer
-        Which layer, if the file has several of those kinds.
+    The layer is named, or the only one of the wanted geometry types, such as `LINES`.
     """
     import pyogrio
 
@@ -116,16 +107,13 @@ def _chosen(file: Path, kinds: Collection[str], layer: str | None) -> str:
             raise InputError(f"{file.name} has no layer '{layer}'; it has {', '.join(listed) or 'none'}.")
         return layer
     # A layer of the wrong kind is chosen all the same, for the sake of the clearer error later.
-    candidates = next((found for wanted in (kinds, ANYTHING) if (found := [*_of(listed, wanted)])), list(listed))
+    fitting = ([name for name, kind in listed.items() if kind in wanted] for wanted in (kinds, ANYTHING))
+    candidates = next((names for names in fitting if names), list(listed))
     if not candidates:
         raise InputError(f"{file.name} holds no shapes, only a table.")
     if len(candidates) > 1:
         raise InputError(f"{file.name} has several layers: {', '.join(candidates)}. Say which with layer=.")
     return candidates[0]
-
-
-def _of(listed: dict[str, str], kinds: Collection[str]) -> Iterator[str]:
-    return (name for name, kind in listed.items() if kind in kinds)
 
 
 def geoparquet_column(schema: Any, source: str) -> tuple[str, dict[str, Any], Any]:

@@ -80,19 +80,11 @@ def _is_same(path: Path, other: Path) -> bool:
 def write_whole(
     path: Path, write: Callable[[Path], object], *, companions: Iterable[str] = (), first: str | None = None
 ) -> list[Path]:
-    """Have `write` make a file elsewhere, then put it and the files beside it in place.
+    """Have `write` make a file elsewhere, perhaps with others beside it, and put them in place, `path` last.
 
-    Parameters
-    ----------
-    path
-        Where the file shall stand; one that stands there is replaced at the very end.
-    write
-        Writes to the path it is given, and may make more files in the same folder.
-    companions
-        Names of files that belong to an older file at `path`, and go with it: patterns of `name` and `stem`.
-    first
-        The file without which the others must never be seen. It is put in place first, after an older file at `path`
-        is gone; `path` itself comes last.
+    Companions are names of files that belong to an older file at `path` and go with it: patterns of `name` and `stem`.
+    `first` is the file without which the others must never be seen: it is put in place before them, after an older file
+    at `path` is gone.
     """
     check_target(path)
     try:

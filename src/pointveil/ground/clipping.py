@@ -20,24 +20,12 @@ RASTER_SIDE = 2048
 
 @dataclass(frozen=True)
 class LandOf:
-    """The land of each region.
+    """The land of each region."""
 
-    Parameters
-    ----------
-    area
-        Square metres of land in each region.
-    rectangles
-        The outlines of regions that are rectangles, or None.
-    whole
-        Which regions are rectangles wholly on land.
-    triangles
-        The land of all other regions.
-    """
-
-    area: Floats
-    rectangles: Floats | None
-    whole: Bools
-    triangles: Triangulation
+    area: Floats  # square metres of land in each region
+    rectangles: Floats | None  # the outlines of regions that are rectangles, or None
+    whole: Bools  # which regions are rectangles wholly on land
+    triangles: Triangulation  # the land of all other regions
 
     def pick(self, region: NDArray[Any], rng: np.random.Generator) -> Floats:
         """Return an even random point on the land of each given region, all of which must have land."""

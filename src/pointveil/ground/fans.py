@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pointveil.cells.arrays import Bools, Floats, Ints
 from pointveil.cells.regions import Regions
 from pointveil.ground.clipping import LandOf
-from pointveil.ground.triangles import Triangulation
+from pointveil.ground.triangles import Triangulation, triangle_areas
 from pointveil.world.world import World
 
 STEP = 1e-6  # how far past a side "just past it" is, of the way from the middle to the side
@@ -18,21 +18,11 @@ STEP = 1e-6  # how far past a side "just past it" is, of the way from the middle
 
 @dataclass(frozen=True, eq=False)
 class Fans:
-    """Sub-regions: one for each side of a region, all of them with land.
+    """Sub-regions: one for each side of a region, all of them with land."""
 
-    Parameters
-    ----------
-    region
-        The region that each sub-region is part of.
-    beyond
-        A place just past the side of each sub-region.
-    land
-        The land of the sub-regions.
-    """
-
-    region: Ints
-    beyond: Floats
-    land: Triangulation
+    region: Ints  # the region that each sub-region is part of
+    beyond: Floats  # a place just past the side of each sub-region
+    land: Triangulation  # the land of the sub-regions
 
     def __len__(self) -> int:
         return len(self.region)
@@ -95,8 +85,7 @@ def _on_land(regions: Regions, which: Ints, owner: Ints, corners: Floats, dry: B
         clipped[wet] = shapely.intersection(shapely.polygons(corners[wet]), piece)
     shores = Triangulation.of(clipped)
     inland = np.flatnonzero(dry[owner])
-    one, other = corners[inland, 1] - corners[inland, 0], corners[inland, 2] - corners[inland, 0]
-    areas = np.abs(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]) / 2
+    areas = triangle_areas(corners[inland])
     region = np.concatenate([shores.region, inland[areas > 0]])
     order = np.argsort(region, kind="stable")
     return Triangulation(

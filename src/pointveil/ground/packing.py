@@ -13,22 +13,9 @@ MOST_PLACES = 2_000_000
 
 
 def pack(count: int, bounds: Bounds, holds: Callable[[Floats], NDArray[Any]], area: float) -> Floats:
-    """Return about `count` places of a honeycomb that lie in an area, never more, and at least one if any does.
-
-    The centres of the densest packing of equal discs form a honeycomb; the discs are made as large as still lets
-    `count` of them have their centre in the area. No data is looked at.
-
-    Parameters
-    ----------
-    count
-        How many places are wanted.
-    bounds
-        West, south, east and north of the area, in metres.
-    holds
-        Says which places lie in the area.
-    area
-        Square metres of the area.
-    """
+    """Return about `count` places of a honeycomb that lie in an area, never more, and at least one if any does."""
+    # The centres of the densest packing of equal discs form a honeycomb; the discs are made as large as still lets
+    # `count` of them have their centre in the area, which has `area` square metres. No data is looked at.
     wide = np.sqrt(2 / np.sqrt(3) * area / count)  # a honeycomb has one place for each √3/2 · spacing²
     low, high = wide / 4, wide * 2
     best = np.empty((0, 2))

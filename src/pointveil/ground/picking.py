@@ -11,12 +11,11 @@ from pointveil.cells.raster import Raster
 from pointveil.cells.regions import Regions
 from pointveil.cells.sites import RegionSites
 from pointveil.ground.clipping import LandOf
-from pointveil.ground.hilbert import hilbert_index
+from pointveil.ground.quadtree import hilbert_index
 from pointveil.world.world import World
 
 TRIES = 40
-COMPARED = 8_000_000
-"""Pixels that are looked at together."""
+COMPARED = 8_000_000  # pixels that are looked at together
 
 
 def pick_in_entries(raster: Raster, entry: Ints, rng: np.random.Generator) -> Floats:
@@ -40,46 +39,27 @@ def pick_in_entries(raster: Raster, entry: Ints, rng: np.random.Generator) -> Fl
 
 @dataclass(frozen=True, eq=False)
 class SitePlaces:
-    """The places of the sites of regions.
-
-    Parameters
-    ----------
-    sites
-        What is asked about.
-    land, world
-        The land of each region, and of the world.
-    path
-        Column and row of each step of the curve.
-    step
-        The step of the curve of each site, for each broken region.
-    """
+    """The places of the sites of regions."""
 
     sites: RegionSites
-    land: LandOf
+    land: LandOf  # of each region
     world: World
-    path: Ints
-    step: Ints
+    path: Ints  # column and row of each step of the curve
+    step: Ints  # the step of the curve of each site, for each broken region
 
     @classmethod
     def of(cls, regions: Regions, land: LandOf, world: World, side: int) -> "SitePlaces":
-        """Cut regions into sites; whether a square counts as land is told by its middle.
+        """Cut each region's box into side × side squares; whether one counts as land is told by its middle.
 
-        Parameters
-        ----------
-        regions
-            Public, or made from noisy answers alone.
-        land
-            The land of each region; a region without land has no site, any other at least one.
-        world
-            Says where land is.
-        side
-            How many squares lie along a side of a region's box: a power of two.
+        The side is a power of two. A region without land has no site, any other at least one.
         """
         row, column = np.divmod(np.arange(side**2), side)
         curve = hilbert_index(column, row, side.bit_length() - 1)
         path = np.column_stack([column, row])[np.argsort(curve)]
         is_broken = (land.area > 0) & ~land.whole
-        boxes = _boxes(regions)
+        boxes = regions.rectangles()
+        if boxes is None:
+            boxes = np.asarray(shapely.bounds(regions.polygons(np.arange(len(regions)))))
         habitable = _habitable(regions, boxes, path, world, np.flatnonzero(is_broken))
         # A square that does not count takes the next site along the curve, or the last.
         last = np.maximum(habitable.sum(axis=1), 1) - 1
@@ -91,10 +71,8 @@ class SitePlaces:
         return cls(sites, land, world, path, np.argsort(~habitable, axis=1, kind="stable"))
 
     def pick(self, region: Ints, site: Ints, rng: np.random.Generator) -> Floats:
-        """Return a random place on land in each of these sites, even within its square.
-
-        The square of a site at the edge of a region that is not a rectangle may reach a little over it.
-        """
+        """Return a random place on land in each of these sites, even within its square."""
+        # The square of a site at the edge of a region that is not a rectangle may reach a little over it.
         row, step = self.sites.broken[region], site.copy()
         open_ = np.flatnonzero(row >= 0)
         step[open_] = self.step[row[open_], site[open_]]
@@ -114,14 +92,6 @@ class SitePlaces:
         place /= len(self.sites.curve)
         corner, size = self.sites.boxes[:, :2], self.sites.boxes[:, 2:] - self.sites.boxes[:, :2]
         return np.asarray(corner[region] + place * size[region])
-
-
-def _boxes(regions: Regions) -> Floats:
-    """Return west, south, east and north of each region."""
-    rectangles = regions.rectangles()
-    if rectangles is None:
-        return np.asarray(shapely.bounds(regions.polygons(np.arange(len(regions)))))
-    return rectangles
 
 
 def _habitable(regions: Regions, boxes: Floats, path: Ints, world: World, which: Ints) -> Bools:

@@ -1,16 +1,17 @@
-"""Cut squares over the cells of a raster, as in a quadtree, to fit what is expected there."""
+"""Cut squares over the cells of a raster, as in a quadtree, and number cells so that each square is one run."""
 
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells.arrays import Floats, Ints, ShortInts
+from pointveil.cells.arrays import Floats, Ints, ShortInts, blocks
 from pointveil.cells.leaves import Leaves
 from pointveil.cells.raster import Raster
 
 Number = TypeVar("Number", np.int64, np.float64)
 
+BLOCK = 2**18  # cells at a time, so that many need little memory
 UNITS = 1024
 MOST_UNITS = 1e6
 
@@ -18,7 +19,7 @@ MOST_UNITS = 1e6
 def leaves_from_levels(raster: Raster, level: NDArray[np.int8]) -> Leaves:
     """Return the leaves, given the level of each cell, which is one and the same within a leaf."""
     corner = _corners(level)
-    code = corner.ravel()[_flat(raster)]
+    code = corner[raster.column, raster.row]
     # A leaf is one run of the Hilbert curve, along which the cells are ordered.
     first = np.append(True, code[1:] != code[:-1])[: len(code)]
     start = code[first].astype(np.int64)
@@ -39,26 +40,11 @@ def _corners(level: NDArray[np.int8]) -> ShortInts:
     return corner
 
 
-def _flat(raster: Raster) -> Ints:
-    """Return the number of each cell with land among all, row after row."""
-    return raster.column.astype(np.int64) * raster.shape[1] + raster.row
-
-
 def split_levels(mass: Floats, target: float, *, slope: float, reference: float, top: int) -> NDArray[np.int8]:
     """Return the level of each cell: a square is cut in four while its mass exceeds twice the target.
 
+    A leaf at the reference level should have the target, a smaller one more: as its side to the power of -slope.
     Sums are of whole units, so that the same masses give the same leaves on every machine.
-
-    Parameters
-    ----------
-    mass
-        What is expected in each cell.
-    target
-        What a leaf at the reference level should have.
-    slope
-        How much more a smaller leaf should have: as its side to the power of minus this.
-    reference, top
-        The reference level, and the level of the largest leaves.
     """
     scaled = np.minimum(mass / target, MOST_UNITS)
     scaled *= UNITS
@@ -75,3 +61,23 @@ def pooled(values: NDArray[Number], level: int) -> NDArray[Number]:
     side = 1 << level
     columns, rows = values.shape
     return np.asarray(values.reshape(columns // side, side, rows // side, side).sum(axis=(1, 3)))
+
+
+def hilbert_index(column: NDArray[np.integer], row: NDArray[np.integer], order: int) -> Ints:
+    """Return the place of each cell along the Hilbert curve over 2**order by 2**order cells."""
+    # Every square of a quadtree over the cells is one unbroken run of the curve.
+    place = np.empty(len(column), dtype=np.int64)
+    for part in blocks(len(column), BLOCK):
+        place[part] = _index(column[part].astype(np.int64), row[part].astype(np.int64), order)
+    return place
+
+
+def _index(x: Ints, y: Ints, order: int) -> Ints:
+    place = np.zeros_like(x)
+    for step in (1 << k for k in reversed(range(order))):
+        right, upper = (x & step) > 0, (y & step) > 0
+        place += step * step * ((3 * right) ^ upper)
+        flip = ~upper & right
+        x, y = np.where(flip, ~x, x) & (step - 1), np.where(flip, ~y, y) & (step - 1)
+        x, y = np.where(upper, x, y), np.where(upper, y, x)
+    return place

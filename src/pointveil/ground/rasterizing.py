@@ -1,7 +1,9 @@
-"""Make the raster of a world, tile by tile, so that a large one needs little memory."""
+"""Make the raster of a world, tile by tile, so that a large one needs little memory; and measure its peopled land."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import shapely
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, blocks
 from pointveil.cells.raster import MASKED, Raster
 from pointveil.ground.clipping import sort_rectangles
-from pointveil.ground.hilbert import hilbert_index
+from pointveil.ground.quadtree import hilbert_index
 from pointveil.ground.road_distance import NEAR, cell_distances, pixel_distances
 from pointveil.ground.triangles import Triangulation
 from pointveil.network.network import Network
@@ -26,8 +28,10 @@ TILE = 64
 PIXEL = 2.5
 MOST_PIXELS = 4e7
 SLIVER_SITES = 1000
-LEAST_LAND = 0.02
-"""The part of the land that a far bin must have."""
+LEAST_LAND = 0.02  # the part of the land that a far bin must have
+AREA_CELL, MOST_CELLS = 25.0, 4e7  # side in metres, and number, of the cells that measure the land near roads
+
+_AREAS: WeakKeyDictionary[World, float] = WeakKeyDictionary()
 
 
 class Sizes(NamedTuple):
@@ -37,11 +41,6 @@ class Sizes(NamedTuple):
     shape: tuple[int, int]
     per_side: int
     begins: Floats
-
-    @property
-    def bins(self) -> int:
-        """How many bins of distance there are."""
-        return len(self.begins)
 
 
 class Cells(NamedTuple):
@@ -74,11 +73,29 @@ def road_lines(world: World) -> NDArray[Any]:
     return np.zeros(0, dtype=object) if world.roads is None else np.asarray(Network.of(world).edges.lines)
 
 
-def distance_bins(away: Floats) -> Floats:
-    """Return where the bins of distance begin, given that of every cell with land.
+def peopled_area(world: World) -> float:
+    """Return the area of land near roads in square metres, or of all land where there are no roads."""
+    if world not in _AREAS:
+        _AREAS[world] = _peopled_area(world)
+    return _AREAS[world]
 
-    Far bins are kept where enough land is so far: elsewhere they would add noise and tell nothing.
-    """
+
+def _peopled_area(world: World) -> float:
+    lines = road_lines(world)
+    width, height = world.size
+    side = max(AREA_CELL, float(np.sqrt(width * height / MOST_CELLS)))
+    shape = int(np.ceil(width / side)), int(np.ceil(height / side))
+    near = cell_distances(lines, side, shape) <= NEAR
+    if not near.any():
+        return float(world.land_area)
+    column, row = np.nonzero(near)
+    middle = np.asarray((np.column_stack([column, row]) + 0.5) * side, dtype=np.float64)
+    return max(float(world.on_land(middle).sum()), 1.0) * side * side
+
+
+def distance_bins(away: Floats) -> Floats:
+    """Return where the bins of distance begin, given that of every cell with land."""
+    # Far bins are kept where enough land is so far: elsewhere they would add noise and tell nothing.
     far = DISTANCES[DISTANCES > NEAR]
     cells, _ = np.histogram(away, np.append(far, np.inf))
     kept: list[float] = []
@@ -108,7 +125,7 @@ def _assembled(sizes: Sizes, cells: Cells, pixels: Pixels) -> Raster:
     parts = zip(*_entries(patch, pixels, sizes), strict=True)
     cell, bin_, area = (np.concatenate(part) for part in parts)
     return Raster(
-        sizes.side, sizes.shape, sizes.per_side, column, row, patch, pixels, index, cell, bin_, area, sizes.bins
+        sizes.side, sizes.shape, sizes.per_side, column, row, patch, pixels, index, cell, bin_, area, len(sizes.begins)
     )
 
 
@@ -121,39 +138,26 @@ def _entries(patch: ShortInts, pixels: Pixels, sizes: Sizes) -> Iterator[tuple[S
         area[plain, -1 - part[plain]] = sizes.per_side**2
         code = fine[:, None] * (MASKED + 1) + pixels[part[fine]]
         area += np.bincount(code.ravel(), minlength=area.size).reshape(area.shape).astype(np.int32)
-        cell, bin_ = np.nonzero(area[:, : sizes.bins])
+        cell, bin_ = np.nonzero(area[:, : len(sizes.begins)])
         yield (block.start + cell).astype(np.int32), bin_.astype(np.uint8), area[cell, bin_]
 
 
 def _sliver(world: World, sizes: Sizes) -> Raster:
     """Return the raster of a world whose land slips between all pixels: one cell, and a few sites on that land."""
-    triangles = Triangulation.of([world.land])
-    sites = triangles.pick(np.zeros(SLIVER_SITES, dtype=np.int64), np.random.default_rng(0))
+    sites = Triangulation.of([world.land]).pick(np.zeros(SLIVER_SITES, dtype=np.int64), np.random.default_rng(0))
     zero = np.zeros(1, dtype=np.int32)
     nothing = np.zeros((0, sizes.per_side**2), dtype=np.uint8)
-    last = np.full(1, sizes.bins - 1, dtype=np.uint8)
-    return Raster(
-        sizes.side,
-        sizes.shape,
-        sizes.per_side,
-        zero,
-        zero,
-        np.full(1, -sizes.bins, dtype=np.int32),
-        nothing,
-        np.zeros(sizes.shape, dtype=np.int32),
-        zero,
-        last,
-        np.full(1, SLIVER_SITES, dtype=np.int32),
-        sizes.bins,
-        sites,
-        np.zeros(1, dtype=np.int64),
-    )
+    one_cell = _assembled(sizes, Cells(zero, zero, zero - np.int32(len(sizes.begins))), nothing)
+    everywhere, area = np.zeros(sizes.shape, dtype=np.int32), np.full(1, SLIVER_SITES, dtype=np.int32)
+    return replace(one_cell, index=everywhere, entry_area=area, sites=sites, first_site=np.zeros(1, dtype=np.int64))
 
 
 def land_cells(world: World, side: float, shape: tuple[int, int]) -> tuple[Bools, Bools]:
     """Return which cells are wholly land, and which may be partly: first by tiles, then cell by cell at the shore."""
     tiles = -(-shape[0] // TILE), -(-shape[1] // TILE)
-    dry, shore = (_repeated(part, TILE, shape) for part in _sorted_squares(world, side * TILE, *_everywhere(tiles)))
+    dry, shore = (
+        _repeated(part, TILE, shape) for part in _sorted_squares(world, side * TILE, *np.indices(tiles).reshape(2, -1))
+    )
     whole, partly = dry, np.zeros(shape, dtype=bool)
     for first in range(0, shape[0], TILE):
         strip = slice(first, first + TILE)
@@ -172,11 +176,6 @@ def _sorted_squares(world: World, side: float, column: Ints, row: Ints) -> tuple
     beyond = (west >= width) | (south >= height)
     crossing = ~beyond & ((west + side > width) | (south + side > height))
     return dry & ~beyond & ~crossing, ~beyond & (~decided | (crossing & dry))
-
-
-def _everywhere(shape: tuple[int, int]) -> tuple[Ints, Ints]:
-    column, row = np.indices(shape)
-    return column.ravel(), row.ravel()
 
 
 def _repeated(tiles: Bools, times: int, shape: tuple[int, int]) -> Bools:

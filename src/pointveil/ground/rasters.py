@@ -1,43 +1,25 @@
-"""Rasters that were made once: in memory as long as their world, and on disk for the next time."""
+"""Rasters that were made once, also on rounded places: in memory as long as their world, and on disk."""
 
 import dataclasses
-import os
-import sys
-import zipfile
-from contextlib import suppress
-from pathlib import Path
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from pointveil.cells.arrays import Floats
 from pointveil.cells.raster import Raster
-from pointveil.errors import InputError
-from pointveil.files.whole import write_whole
+from pointveil.ground.raster_cache import cache_file, read_cached, write_cached
 from pointveil.ground.rasterizing import make_raster
-from pointveil.ground.rounded_raster import on_sites
 from pointveil.world.world import World
 
-VERSION = 2
-KEPT = [field.name for field in dataclasses.fields(Raster) if field.default is dataclasses.MISSING]
-"""What is kept on disk: a raster with sites of its own is not."""
+MOST_SITES = 2e7
 
 _RASTERS: WeakKeyDictionary[World, dict[tuple[float, int, int | None], Raster]] = WeakKeyDictionary()
 
 
 def raster_of(world: World, side: float, multiple: int, *, rounded_to: int | None = None) -> Raster:
-    """Return the raster with cells of this side, made once and kept as long as the world is.
+    """Return the raster with cells of this side in metres, made once and kept as long as the world is.
 
-    Parameters
-    ----------
-    world
-        The public world.
-    side
-        Of a cell, in metres.
-    multiple
-        Columns and rows are filled up to a multiple of this.
-    rounded_to
-        The lattice steps that coordinates are known to be rounded to, or None.
+    Columns and rows are filled up to a multiple; coordinates may be known to be rounded to some lattice steps.
     """
     known = _RASTERS.setdefault(world, {})
     if (side, multiple, None) not in known:
@@ -48,42 +30,59 @@ def raster_of(world: World, side: float, multiple: int, *, rounded_to: int | Non
     return known[side, multiple, rounded_to]
 
 
-def cache_folder() -> Path:
-    """Return where public things may be kept for the next time."""
-    if "POINTVEIL_CACHE" in os.environ:
-        return Path(os.environ["POINTVEIL_CACHE"])
-    home = {"darwin": "Library/Caches", "win32": "AppData/Local"}.get(sys.platform, ".cache")
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / home) / "pointveil"
-
-
 def _read_or_make(world: World, side: float, multiple: int) -> Raster:
-    path = cache_folder() / f"raster-{VERSION}-{world.digest}-{side.hex()}-{multiple}.npz"
-    found = _read(path)
+    """Return the raster from the cache on disk, or make it and keep it there."""
+    path = cache_file(world.digest, side, multiple)
+    found = read_cached(path)
     if found is not None:
         return found
     made = make_raster(world, side, multiple)
     if made.sites is None:
-        _write(path, made)
+        write_cached(path, made)
     return made
 
 
-def _read(path: Path) -> Raster | None:
-    """Return the raster that was kept, or None if there is none that can be read."""
-    try:
-        with np.load(path, allow_pickle=False) as kept:
-            return Raster(**{name: _plain(name, kept[name]) for name in KEPT})
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError):
-        return None
+def on_sites(raster: Raster, world: World, rounded_to: int) -> Raster:
+    """Return the raster when only rounded coordinates occur: areas become numbers of such places."""
+    if raster.sites is not None:
+        return raster
+    projection = world.projection
+    steps = projection.steps_per_unit / rounded_to
+    west, south = projection.origin
+    width, height = world.size
+    per_x, per_y = projection.metres_per_unit
+    x = _rounded(west, width / per_x, steps)
+    y = _rounded(south, height / per_y, steps)
+    if not 0 < len(x) * len(y) <= MOST_SITES:
+        return raster
+    across, along = np.meshgrid((x - west) * per_x, (y - south) * per_y, indexing="ij")
+    sites = np.column_stack([across.ravel(), along.ravel()])
+    sites = sites[world.on_land(sites)]
+    bin_ = raster.bin_of(sites)
+    sites, bin_ = sites[bin_ >= 0], bin_[bin_ >= 0]
+    if not len(sites):
+        return raster
+    key = raster.index[raster.cell_of(sites)].astype(np.int64) * raster.bins + bin_
+    order = np.argsort(key, kind="stable")
+    entry, first, number = np.unique(key[order], return_index=True, return_counts=True)
+    live, cell = np.unique(entry // raster.bins, return_inverse=True)
+    index = np.full(raster.shape, -1, dtype=np.int32)
+    index[raster.column[live], raster.row[live]] = np.arange(len(live))
+    return dataclasses.replace(
+        raster,
+        column=raster.column[live],
+        row=raster.row[live],
+        patch=raster.patch[live],
+        index=index,
+        entry_cell=cell.astype(np.int32),
+        entry_bin=(entry % raster.bins).astype(np.uint8),
+        entry_area=number.astype(np.int32),
+        sites=sites[order],
+        first_site=first,
+    )
 
 
-def _write(path: Path, raster: Raster) -> None:
-    """Keep a raster; where that is not possible, nothing is lost."""
-    with suppress(OSError, InputError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, lambda part: np.savez(part, **{name: getattr(raster, name) for name in KEPT}))
-
-
-def _plain(name: str, value: Any) -> Any:
-    if name == "shape":
-        return tuple(int(part) for part in value)
-    return value.item() if value.ndim == 0 else value
+def _rounded(low: float, extent: float, steps: float) -> Floats:
+    """Return the rounded coordinates from `low` on."""
+    first, last = np.ceil(low * steps - 1e-9), np.floor((low + extent) * steps + 1e-9)
+    return np.asarray(np.arange(first, last + 1) / steps)

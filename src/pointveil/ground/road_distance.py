@@ -10,8 +10,7 @@ from scipy.ndimage import distance_transform_edt
 from pointveil.cells.arrays import Floats, Ints, numbered
 from pointveil.world.shapes import straight_pieces
 
-NEAR = 100.0
-"""Metres: beyond this the distance to a road is told by the cell, not by the pixel."""
+NEAR = 100.0  # metres: beyond this the distance to a road is told by the cell, not by the pixel
 FAR = 1e6
 MARGIN = 20.0
 
@@ -32,10 +31,8 @@ def cell_distances(lines: NDArray[Any], side: float, shape: tuple[int, int]) -> 
 def pixel_distances(
     lines: NDArray[Any], tree: shapely.STRtree, corner: tuple[float, float], count: int, pixel: float
 ) -> Floats | None:
-    """Return the distance of each pixel's middle to the nearest road, in a square tile; None if none is near.
-
-    The nearest pixel with a road names the segment, and the distance to that segment is exact.
-    """
+    """Return the distance of each pixel's middle to the nearest road, in a square tile; None if none is near."""
+    # The nearest pixel with a road names the segment, and the distance to that segment is exact.
     halo = int(np.ceil((NEAR + MARGIN) / pixel))
     low = np.array(corner) - halo * pixel
     side = count + 2 * halo

@@ -14,31 +14,18 @@ from pointveil.errors import InputError
 
 BLOCK = 1 << 16  # places at a time; another number would draw others from the same seed
 MOST_AREA_LOST = 1e-6  # of a region: far more than roundings, far less than a triangle that matters
-SLIVER = 1e-3
-"""Square metres that may get lost in any case: rounding leaves slivers where water meets a border of a region."""
+SLIVER = 1e-3  # square metres that may get lost: rounding leaves slivers where water meets a border of a region
 CROSSED = "A region crosses itself, so it cannot be cut into triangles. Repair it first."
 
 
 @dataclass(frozen=True)
 class Triangulation:
-    """Regions cut into triangles.
+    """Regions cut into triangles."""
 
-    Parameters
-    ----------
-    corners
-        The three corners of each triangle, in metres: an array of shape (triangles, 3, 2).
-    region
-        The region that each triangle is part of, in rising order.
-    areas
-        Square metres of each triangle, all above zero.
-    regions
-        How many regions there are, those without area included.
-    """
-
-    corners: Floats
-    region: Ints
-    areas: Floats
-    regions: int
+    corners: Floats  # (triangles, 3, 2) metres
+    region: Ints  # the region that each triangle is part of, in rising order
+    areas: Floats  # square metres of each triangle, all above zero
+    regions: int  # how many regions there are, those without area included
 
     @classmethod
     def of(cls, polygons: Sequence[Any] | NDArray[Any]) -> "Triangulation":
@@ -51,11 +38,14 @@ class Triangulation:
         others, in_other = _constrained(parts[~convex])
         corners = np.concatenate([fans, others])
         region = np.concatenate([owner[convex][in_fan], owner[~convex][in_other]])
-        areas = _areas(corners)
+        areas = triangle_areas(corners)
         order = np.argsort(region, kind="stable")
         order = order[areas[order] > 0]
-        _check_areas(areas[order], region[order], shapes)
-        return cls(corners[order], region[order], areas[order], len(shapes))
+        made = cls(corners[order], region[order], areas[order], len(shapes))
+        wanted = np.nan_to_num(shapely.area(shapes))
+        if (np.abs(made.region_areas - wanted) > MOST_AREA_LOST * wanted + SLIVER).any():
+            raise InputError(CROSSED)
+        return made
 
     @cached_property
     def region_areas(self) -> Floats:
@@ -65,7 +55,10 @@ class Triangulation:
     def pick(self, region: NDArray[Any], rng: np.random.Generator) -> Floats:
         """Return an even random point in each given region, all of which must have area."""
         region = np.asarray(region, dtype=np.int64)
-        self._refuse_empty(region)
+        if region.size and (region.min() < 0 or region.max() >= self.regions):
+            raise InputError(f"Regions are numbered from 0 to {self.regions - 1}.")
+        if (self.region_areas[region] <= 0).any():
+            raise InputError("A region without area cannot hold a point. Give such regions no points.")
         parts = (self._pick(region[block], rng) for block in blocks(len(region), BLOCK))
         return np.concatenate([np.empty((0, 2)), *parts])
 
@@ -97,8 +90,7 @@ class Triangulation:
         before = np.concatenate([[0.0], total])[np.searchsorted(self.region, self.region)]
         shares = self.region + (total - before)
         # No region may reach into the next by a rounding.
-        limited: Floats = np.minimum(shares, self.region + 1.0)
-        return limited
+        return np.asarray(np.minimum(shares, self.region + 1.0))
 
     @cached_property
     def _last(self) -> Ints:
@@ -109,12 +101,6 @@ class Triangulation:
         """A corner and the two sides from it, each as its x and its y."""
         a, b, c = (self.corners[:, corner] for corner in range(3))
         return [[np.ascontiguousarray(part[:, axis]) for axis in range(2)] for part in (a, b - a, c - a)]
-
-    def _refuse_empty(self, region: Ints) -> None:
-        if region.size and (region.min() < 0 or region.max() >= self.regions):
-            raise InputError(f"Regions are numbered from 0 to {self.regions - 1}.")
-        if (self.region_areas[region] <= 0).any():
-            raise InputError("A point was asked for in a region without area; give such regions no points.")
 
 
 def _parts(shapes: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
@@ -139,8 +125,7 @@ def _are_convex(parts: NDArray[Any]) -> Bools:
     turns = steps[:, 0] * steps[following, 1] - steps[:, 1] * steps[following, 0]
     left = np.bincount(part, turns > 0, len(parts))
     right = np.bincount(part, turns < 0, len(parts))
-    convex: Bools = ((left == 0) | (right == 0)) & (shapely.get_num_interior_rings(parts) == 0)
-    return convex
+    return np.asarray(((left == 0) | (right == 0)) & (shapely.get_num_interior_rings(parts) == 0))
 
 
 def _ends(sorted_numbers: Ints) -> Bools:
@@ -171,14 +156,7 @@ def _constrained(parts: NDArray[Any]) -> tuple[Floats, Ints]:
     return shapely.get_coordinates(triangles).reshape(-1, 4, 2)[:, :3], owner
 
 
-def _areas(corners: Floats) -> Floats:
+def triangle_areas(corners: Floats) -> Floats:
+    """Return the square metres of (n, 3, 2) corners."""
     one, other = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
-    areas: Floats = np.abs(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]) / 2
-    return areas
-
-
-def _check_areas(areas: Floats, region: Ints, shapes: NDArray[Any]) -> None:
-    """Refuse shapes whose triangles do not add up to them, as those that cross themselves."""
-    wanted = np.nan_to_num(shapely.area(shapes))
-    if (np.abs(np.bincount(region, areas, len(shapes)) - wanted) > MOST_AREA_LOST * wanted + SLIVER).any():
-        raise InputError(CROSSED)
+    return np.asarray(np.abs(one[:, 0] * other[:, 1] - one[:, 1] * other[:, 0]) / 2)

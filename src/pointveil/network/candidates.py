@@ -1,15 +1,16 @@
 """Make the cells that find the nearest segment fast: cut until few segments can be nearest to a place in one."""
 
+import itertools
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pointveil.cells.arrays import Bools, Bounds, Ints, ShortInts
+from pointveil.cells.arrays import Bools, Bounds, Floats, Ints, ShortInts, numbered
 from pointveil.cells.grid import Grid
 from pointveil.cells.nearest_segment import CandidateGrid
 from pointveil.cells.segments import Segments
-from pointveil.network.candidate_cells import Cells, far_from
 
 SEGMENTS_PER_CELL = 4  # of the grid, on average
 MOST_HALVINGS, MOST_FIRST = 10, 8  # from the first cells to those of the grid; and how many of the first in a row
@@ -18,6 +19,10 @@ CUTS = 2  # how often other cells near roads are cut
 MANY, MOST_CUTS = 16, 12  # cells with many candidates are cut more often than that
 MOST_PAIRS, PAIRS_PER_SEGMENT = 1 << 18, 64  # cells are not cut if they have more candidates in all
 STUCK = 0.95  # a cell with many candidates, and more than this part of those of the cell it was cut from, is not cut
+PAIRS = 1 << 15  # pairs of cell and candidate at a time: the work stays in the processor's cache
+FAR = 2  # diagonals of a cell of the grid: farther from all roads points are rare
+MOST_FAR = 64  # candidates that a far cell of the grid may have
+SLACK = 1e-6  # metres; far more than any rounding
 
 
 def search_over(segments: Segments, bounds: Bounds) -> CandidateGrid:
@@ -48,7 +53,7 @@ class _Nodes:
     counts: list[Ints]
     candidates: list[ShortInts]
 
-    def add(self, level: Cells, cut: Bools, place: Ints, size: int) -> None:
+    def add(self, level: "Cells", cut: Bools, place: Ints, size: int) -> None:
         """Add a level of `size` nodes, of which these cells stand at these places, some of them to be cut."""
         known = sum(map(len, self.children)) + size
         children, counts = np.full(size, -1, dtype=np.int32), np.zeros(size, dtype=np.int64)
@@ -60,7 +65,7 @@ class _Nodes:
         self.candidates.append(level.candidates[np.repeat(~cut, level.counts)])
 
 
-def _worth_cutting(level: Cells, near: Bools, depth: int, segments: int) -> Bools:
+def _worth_cutting(level: "Cells", near: Bools, depth: int, segments: int) -> Bools:
     """Return which cells to cut: those with many candidates, as far as memory allows, and first of all near roads."""
     many = level.counts > np.where(near & (depth < CUTS), FEW, MANY)
     many &= (level.counts <= MANY) | (level.counts <= STUCK * level.before)
@@ -84,3 +89,127 @@ def _grid(segments: Segments, bounds: Bounds) -> tuple[Grid, int]:
     halvings = min(max(0, math.ceil(math.log(wanted, 4))), MOST_HALVINGS)
     box = (float(low[0]), float(low[1]), float(high[0]), float(high[1]))
     return Grid(box, columns << halvings, rows << halvings), halvings
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Cells of one size, with their candidates.
+
+    If the middle of a cell is `d` away from its nearest segment, then a segment that is nearest to some point of
+    the cell is at most `d` plus the cell's diagonal away from the middle.
+    """
+
+    column: Ints  # counted from the corner
+    row: Ints  # counted from the corner
+    corner: tuple[float, float]  # the south-west one of all, metres
+    size: tuple[float, float]  # width and height of a cell, metres
+    distance: Floats  # from the middle of each cell to its nearest segment
+    counts: Ints  # how many candidates each cell has: at least one
+    before: Ints  # how many the cell had that it was cut from
+    candidates: ShortInts  # numbers of segments, rising for each cell
+
+    @classmethod
+    def of(cls, segments: Segments, grid: Grid, halvings: int) -> "Cells":
+        """Return the cells of a grid that are near to segments, and those far from all that have few candidates."""
+        # The first, large cells are halved so often that they become those of the grid.
+        size = math.ldexp(grid.cell_size[0], halvings), math.ldexp(grid.cell_size[1], halvings)
+        columns, rows = grid.columns >> halvings, grid.rows >> halvings
+        row, column = np.divmod(np.arange(columns * rows), columns)
+        counts = np.full(len(row), len(segments))
+        candidates = np.tile(np.arange(len(segments), dtype=np.int32), len(row))
+        level = cls(column, row, grid.bounds[:2], size, np.zeros(len(row)), counts, counts, candidates)
+        far = far_from(grid)
+        for left in reversed(range(halvings)):
+            level = level.halved(segments)
+            is_far = level.distance > far + (level.diagonal / 2 if left else 0.0)
+            # Far from roads, a cell of half the size has about a third of the candidates.
+            level = level.only(~is_far | (level.counts <= MOST_FAR * 3**left))
+        return level._in_rows(grid.columns)  # noqa: SLF001 - of the same class
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @property
+    def diagonal(self) -> float:
+        """Metres across a cell."""
+        return math.hypot(*self.size)
+
+    def only(self, kept: Bools) -> "Cells":
+        """Return some of the cells."""
+        return self._some(kept, self.candidates[np.repeat(kept, self.counts)])
+
+    def halved(self, segments: Segments) -> "Cells":
+        """Cut every cell into four, and drop the candidates that are too far from each.
+
+        First come the south-western quarters of all cells, then the south-eastern, north-western and north-eastern.
+        """
+        chunks = [list(chunk.quarters(segments)) for chunk in self._chunks()]
+        parts = [chunk[quarter] for quarter in range(4) for chunk in chunks]
+        column, row, distance, counts, before, candidates = (
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("column", "row", "distance", "counts", "before", "candidates")
+        )
+        return Cells(column, row, self.corner, self._half, distance, counts, before, candidates)
+
+    def quarters(self, segments: Segments) -> Iterator["Cells"]:
+        """Yield the four quarters, each of all cells, with their own candidates."""
+        start_x, start_y, step_x, step_y, scale = (values.take(self.candidates) for values in segments.table)
+        width, height = self._half
+        # Where the middle of the south-western quarter lies, seen from each candidate: metres, and part of its length.
+        x, y = (self.column + 0.25) * self.size[0], (self.row + 0.25) * self.size[1]
+        away_x = np.repeat(x + self.corner[0], self.counts) - start_x
+        away_y = np.repeat(y + self.corner[1], self.counts) - start_y
+        part = (away_x * step_x + away_y * step_y) * scale
+        step_right, step_up = step_x * scale * width, step_y * scale * height
+        for up, right in itertools.product((0, 1), (0, 1)):
+            along = part + step_right if right else part.copy()
+            along += step_up if up else 0.0
+            np.maximum(along, 0.0, out=along)
+            np.minimum(along, 1.0, out=along)
+            far_x = away_x - along * step_x
+            far_x += right * width
+            along *= step_y
+            far_y = np.subtract(away_y, along, out=along)
+            far_y += up * height
+            far_x *= far_x
+            far_y *= far_y
+            far_x += far_y
+            yield self._quarter(right, up, far_x)
+
+    def _quarter(self, right: int, up: int, squared: Floats) -> "Cells":
+        """Return one quarter of each cell, with the candidates that are near enough to it."""
+        first = np.cumsum(self.counts) - self.counts
+        distance = np.sqrt(np.minimum.reduceat(squared, first)) if len(first) else np.zeros(0)
+        near = squared <= np.repeat((distance + (self.diagonal / 2 + SLACK)) ** 2, self.counts)
+        counts = np.add.reduceat(near, first, dtype=np.int64) if len(first) else first
+        own = (2 * self.column + right, 2 * self.row + up, self.corner, self._half, distance)
+        return Cells(*own, counts, self.counts, self.candidates[near])
+
+    def _in_rows(self, columns: int) -> "Cells":
+        """Return the cells row by row."""
+        order = np.argsort(self.row * columns + self.column)
+        first = np.cumsum(self.counts) - self.counts
+        cell, number = numbered(self.counts[order])
+        return self._some(order, self.candidates[first[order][cell] + number])
+
+    @property
+    def _half(self) -> tuple[float, float]:
+        return self.size[0] / 2, self.size[1] / 2
+
+    def _chunks(self) -> list["Cells"]:
+        """Return the cells in parts that have about as many candidates as are worked on at a time."""
+        starts = np.concatenate([[0], np.cumsum(self.counts)])
+        inner = np.searchsorted(starts, np.arange(PAIRS, starts[-1], PAIRS))
+        cuts = np.unique(np.concatenate([[0], inner, [len(self)]]))
+        pairs = itertools.pairwise(cuts)
+        return [self._some(slice(*pair), self.candidates[slice(*starts[list(pair)])]) for pair in pairs] or [self]
+
+    def _some(self, which: Bools | Ints | slice, candidates: ShortInts) -> "Cells":
+        """Return these cells, with their candidates."""
+        names = ("column", "row", "distance", "counts", "before")
+        return replace(self, **{name: getattr(self, name)[which] for name in names}, candidates=candidates)
+
+
+def far_from(grid: Grid) -> float:
+    """Return how far from all roads the middle of a cell of the grid must be to count as far, in metres."""
+    return FAR * math.hypot(*grid.cell_size)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import shapely
 from numpy.typing import NDArray
 
 from pointveil.cells.arrays import Bools, Floats, Ints
 from pointveil.errors import InputError
+from pointveil.world.roads import Roads
 from pointveil.world.world import World
 
 Lines = NDArray[Any]
@@ -24,27 +24,13 @@ NO = {"", "no", "none", "nan", "false", "f", "0"}
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Clean edges, with what was done to get them.
+    """Clean edges, with what was done to get them."""
 
-    Parameters
-    ----------
-    lines
-        One line per edge, in metres.
-    classes
-        The names of the road classes.
-    road_class
-        The number of each edge's class.
-    bridge
-        Which edges are bridges.
-    cleaning
-        How many lines were given, and how many of them were left out or merged for which reason.
-    """
-
-    lines: Lines
-    classes: tuple[str, ...]
-    road_class: Ints
-    bridge: Bools
-    cleaning: dict[str, int]
+    lines: Lines  # one per edge, in metres
+    classes: tuple[str, ...]  # names of the road classes
+    road_class: Ints  # the number of each edge's class
+    bridge: Bools  # which edges are bridges
+    cleaning: dict[str, int]  # how many lines were given, and left out or merged for which reason
 
 
 def clean_edges(world: World) -> Edges:
@@ -52,8 +38,8 @@ def clean_edges(world: World) -> Edges:
     if world.roads is None:
         raise InputError("This world has no roads. Make it again with --roads.")
     lines, line = shapely.get_parts(world.roads.lines_m, return_index=True)
-    bridge = _bridges(world.roads.attributes, len(world.roads))
-    names = _class_names(world.roads.attributes, len(world.roads))
+    bridge = np.array([str(value or "").casefold() not in NO for value in _values(world.roads, "bridge")], dtype=bool)
+    names = np.array([_class_name(value) for value in _values(world.roads, *CLASS_COLUMNS)], dtype=object)
     inside, owner = _clip(lines, line, world.boundary_m)
     dry, dry_owner = _clip(inside[~bridge[owner]], owner[~bridge[owner]], world.land)
     lines = np.concatenate([dry, inside[bridge[owner]]])
@@ -61,7 +47,7 @@ def clean_edges(world: World) -> Edges:
     order = np.argsort(line, kind="stable")
     pieces, piece_line = _edges(lines[order], line[order], names != UNKNOWN)
     if not len(pieces):
-        raise InputError("No road is left inside the boundary and out of the water. Check the roads' CRS and extent.")
+        raise InputError("No road lies inside the boundary and on land. Check the roads' CRS and extent.")
     classes, road_class = _classes(names[piece_line], shapely.length(pieces))
     edges, kind = _join(pieces, road_class * 2 + bridge[piece_line])
     cleaning = {
@@ -91,21 +77,15 @@ def _clip(lines: Lines, line: Ints, area: Any) -> tuple[Lines, Ints]:
 def _edges(lines: Lines, line: Ints, known: Bools) -> tuple[Lines, Ints]:
     """Merge pieces that lie on each other, and cut what remains where roads meet.
 
-    Parameters
-    ----------
-    lines
-        Parts of lines, in metres.
-    line
-        Which line each is a part of.
-    known
-        For each line, whether its class is known: such lines are kept rather than their twins without one.
+    `line` is the line that each piece is part of; lines of a known class are kept rather than their twins without one.
     """
     points, part = shapely.get_coordinates(lines, return_index=True)
     vertex, places = _vertices(points)
     joined = (part[1:] == part[:-1]) & (vertex[1:] != vertex[:-1])
     start, end, part = vertex[:-1][joined], vertex[1:][joined], part[1:][joined]
     once = _first_of_each(start, end, ~known[line[part]], len(places))
-    node = _nodes(start[once], end[once], len(places))
+    # An edge ends where one, three or more pieces meet.
+    node = np.bincount(np.concatenate([start[once], end[once]]), minlength=len(places)) != 2
     node[vertex[shapely.get_num_coordinates(lines).cumsum() - 1]] = True
     node[vertex[np.cumsum(shapely.get_num_coordinates(lines)) - shapely.get_num_coordinates(lines)]] = True
     start, end, part = start[once], end[once], part[once]
@@ -151,22 +131,15 @@ def _first_of_each(start: Ints, end: Ints, last: Bools, places: int) -> Bools:
     return once
 
 
-def _nodes(start: Ints, end: Ints, places: int) -> Bools:
-    """Mark the places where one, three or more pieces meet."""
-    degree = np.bincount(np.concatenate([start, end]), minlength=places)
-    return np.asarray(degree != 2)
-
-
-def _class_names(attributes: pa.Table, count: int) -> NDArray[Any]:
-    """Return the class of each line as one word, `road` where none is known; a link belongs to its road."""
-    columns = {name.casefold(): name for name in attributes.column_names}
-    column = next((columns[name] for name in CLASS_COLUMNS if name in columns), None)
-    if column is None:
-        return np.full(count, UNKNOWN, dtype=object)
-    return np.array([_class_name(value) for value in attributes[column].to_pylist()], dtype=object)
+def _values(roads: Roads, *names: str) -> list[Any]:
+    """Return the values of the first of these columns that there is, whatever its case; if none is, None for each."""
+    columns = {name.casefold(): name for name in roads.attributes.column_names}
+    found = next((columns[name] for name in names if name in columns), None)
+    return [None] * len(roads) if found is None else list(roads.attributes[found].to_pylist())
 
 
 def _class_name(value: object) -> str:
+    """Return the class of a line as one word, `road` if none is known; a link belongs to its road."""
     # Tools write several classes as a list, or with | or ; between them: the first one counts.
     word = re.search(r"\w+", "" if value is None else str(value).casefold())
     name = word[0].removesuffix("_link") if word else ""
@@ -181,11 +154,3 @@ def _classes(names: NDArray[Any], lengths: Floats) -> tuple[tuple[str, ...], Int
         rare = unique[np.argsort(-total, kind="stable")[MOST_CLASSES - 1 :]]
         unique, number = np.unique(np.where(np.isin(names, rare), UNKNOWN, names).astype(str), return_inverse=True)
     return tuple(str(name) for name in unique), number.astype(np.int64)
-
-
-def _bridges(attributes: pa.Table, count: int) -> Bools:
-    """Return which lines are said to be bridges."""
-    column = next((name for name in attributes.column_names if name.casefold() == "bridge"), None)
-    if column is None:
-        return np.zeros(count, dtype=bool)
-    return np.array([str(value or "").casefold() not in NO for value in attributes[column].to_pylist()], dtype=bool)

@@ -25,29 +25,17 @@ def streets_of(lines: NDArray[Any], bounds: Bounds) -> Streets:
 
 
 def places_along(segments: Segments, edge: Ints, along: Floats) -> tuple[Floats, Floats]:
-    """Return the places at these distances along edges, and the directions of the edges there.
+    """Return the places at these metres along edges, and the directions of the edges there.
 
-    Parameters
-    ----------
-    segments
-        Of all edges.
-    edge
-        The edge of each place.
-    along
-        Metres from the beginning of that edge; what lies beyond its ends is brought to them.
+    What lies beyond the ends of an edge is brought to them.
     """
-    segment = _segment_at(segments, edge, along)
-    length = segments.lengths[segment]
-    direction = (segments.end[segment] - segments.start[segment]) / length[:, None]
-    part = np.clip(along - segments.before[segment], 0.0, length)
-    return segments.start[segment] + direction * part[:, None], direction
-
-
-def _segment_at(segments: Segments, edge: Ints, along: Floats) -> Ints:
-    """Return the segment in which each distance along an edge lies."""
-    # Laid end to end, edges begin where the ones before them end, so one search finds the segment of any.
+    # Laid end to end, edges begin where the ones before them end, so one search finds the segment of any place.
     offset = np.concatenate([[0.0], np.cumsum(segments.edge_lengths)])
     starts = offset[segments.edge] + segments.before
     found = np.searchsorted(starts, offset[edge] + along, side="right") - 1
     last = np.append(segments.first[1:], len(segments)) - 1
-    return np.asarray(np.clip(found, segments.first[edge], last[edge]))
+    segment = np.clip(found, segments.first[edge], last[edge])
+    length = segments.lengths[segment]
+    direction = (segments.end[segment] - segments.start[segment]) / length[:, None]
+    part = np.clip(along - segments.before[segment], 0.0, length)
+    return segments.start[segment] + direction * part[:, None], direction

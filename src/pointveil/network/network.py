@@ -16,18 +16,10 @@ from pointveil.world.world import World
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """Numbered undirected edges, each from one junction to the next.
-
-    Parameters
-    ----------
-    edges
-        The clean edges.
-    bounds
-        The box in which most points are expected, in metres.
-    """
+    """Numbered undirected edges, each from one junction to the next."""
 
     edges: Edges
-    bounds: Bounds
+    bounds: Bounds  # the box in which most points are expected, in metres
 
     @classmethod
     def of(cls, world: World) -> "Network":

@@ -24,26 +24,19 @@ LEAST_OF_ALL = 0.1  # of the length of all roads: a class with less has no bins 
 def road_cells(world: World, reach: float, far_side: float) -> RoadCells:
     """Return the cells along the roads of a world; public, and the same always.
 
-    Parameters
-    ----------
-    world
-        With roads.
-    reach
-        How far from an edge somebody may be to belong to it, in metres.
-    far_side
-        The side of a cell far from roads, in metres; larger where there would be too many.
+    `reach` and `far_side` are metres; far cells are larger where there would be too many.
     """
     network = Network.of(world)
-    far = _far_grid(world, far_side)
+    side = max(far_side, math.sqrt(math.prod(world.size) / MOST_FAR_CELLS))
+    columns, rows = (max(1, math.ceil(metres / side)) for metres in world.size)
+    far = Grid(world.bounds, columns, rows)
     open_far = _open_cells(far, network.streets, world, reach)
     return RoadCells(network.streets, _kinds(network), reach, far, open_far, _dry_edges(network, world))
 
 
 def open_parts(bins: RoadBins, world: World) -> Bools:
-    """Return which parts can have people: of dry edges, and those far parts that have land out of reach.
-
-    All far parts of an open cell are open, if none of them seems to be.
-    """
+    """Return which parts can have people: of dry edges, and those far parts that have land out of reach."""
+    # All far parts of an open cell are open, if none of them seems to be.
     cells, owner = bins.cells, bins.far.owner
     maybe = cells.open_far[owner]
     tried = np.flatnonzero(maybe & (bins.far.sides[owner] > 1))
@@ -59,12 +52,6 @@ def _kinds(network: Network) -> Ints:
     rare = lengths < LEAST_OF_ALL * lengths.sum()
     number = np.where(rare, np.count_nonzero(~rare), np.cumsum(~rare) - 1)
     return np.asarray(number[network.edges.road_class])
-
-
-def _far_grid(world: World, side: float) -> Grid:
-    side = max(side, math.sqrt(math.prod(world.size) / MOST_FAR_CELLS))
-    columns, rows = (max(1, math.ceil(metres / side)) for metres in world.size)
-    return Grid(world.bounds, columns, rows)
 
 
 def _open_cells(far: Grid, streets: Streets, world: World, reach: float) -> Bools:
@@ -88,15 +75,10 @@ def _have_places(rectangles: Floats, probes: int, streets: Streets, world: World
     for block in blocks(len(rectangles), PROBED // len(inside)):
         corner, size = rectangles[block, None, :2], (rectangles[block, 2:] - rectangles[block, :2])[:, None, :]
         places = (corner + inside * size).reshape(-1, 2)
-        found[block] = _out_of_reach(places, streets, world, reach).reshape(-1, len(inside)).any(axis=1)
+        fitting = world.on_land(places)
+        fitting[fitting] = streets.distances(places[fitting]) > reach
+        found[block] = fitting.reshape(-1, len(inside)).any(axis=1)
     return found
-
-
-def _out_of_reach(xy: Floats, streets: Streets, world: World, reach: float) -> Bools:
-    """Return which places are on land and farther than the reach from every road."""
-    fitting = world.on_land(xy)
-    fitting[fitting] = streets.distances(xy[fitting]) > reach
-    return fitting
 
 
 def _dry_edges(network: Network, world: World) -> Bools:

@@ -6,7 +6,6 @@ from pointveil.partition.base import Budget as Budget
 from pointveil.partition.base import Counted as Counted
 from pointveil.partition.base import Divided as Divided
 from pointveil.partition.base import Partitioner as Partitioner
-from pointveil.partition.base import ask_total as ask_total
 from pointveil.partition.base import partitioner as partitioner
 from pointveil.partition.base import settle as settle
 from pointveil.partition.clusters import Clusters as Clusters

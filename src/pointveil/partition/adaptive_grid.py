@@ -5,9 +5,8 @@ from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import Grid, NestedGrid
+from pointveil.cells import Grid, Ints, NestedGrid
 from pointveil.estimate import project_parts, project_to_total, reconcile
 from pointveil.ground import clip_to_land
 from pointveil.partition.base import Budget, Counted, ask_total, grid_side, partitioner
@@ -15,8 +14,7 @@ from pointveil.vault import NoisyCounts, Respondent
 from pointveil.world import World
 
 LEAST_SIDE = 10
-MOST_PARTS = 2**23
-"""No nested grid has more cells, whatever the noisy counts say."""
+MOST_PARTS = 2**23  # no nested grid has more cells, whatever the noisy counts say
 
 
 @partitioner
@@ -41,8 +39,8 @@ class AdaptiveGrid:
     fine_granularity: float = 5.0
     spends: ClassVar[tuple[str, ...]] = ("total", "shape", "count")
     post_processing: ClassVar[tuple[str, ...]] = (
-        "counts of the two levels made to agree, weighted by their variance",
-        "counts made non-negative, with their total kept",
+        "counts of the two levels reconciled by inverse-variance weighting",
+        "negative counts removed, keeping the total",
     )
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> Counted:
@@ -61,7 +59,7 @@ def coarse_side(total: float, epsilon: Fraction, granularity: float) -> int:
     return max(LEAST_SIDE, grid_side(total, epsilon, granularity) // 4)
 
 
-def fine_sides(counts: NDArray[np.int64], epsilon: Fraction, granularity: float) -> NDArray[np.int64]:
+def fine_sides(counts: Ints, epsilon: Fraction, granularity: float) -> Ints:
     """Return into how many parts each coarse cell's side is cut, (cells,) (equation 7); at most MOST_PARTS in all."""
     sides = np.ceil(np.sqrt(np.maximum(counts, 0) * (float(epsilon) / granularity)))
     sides = np.maximum(sides, 1.0)
@@ -72,11 +70,9 @@ def fine_sides(counts: NDArray[np.int64], epsilon: Fraction, granularity: float)
 
 
 def agree(fine: NestedGrid, busy: NoisyCounts, noisy: NoisyCounts, world: World) -> Counted:
-    """Return non-negative counts of the fine cells, such that both levels agree.
-
-    Negative counts are removed first among the coarse cells, then within each; the total is kept both times. That
-    nobody is in a cell without land is public knowledge, so its noise is left out of every sum.
-    """
+    """Return non-negative counts of the fine cells, such that both levels agree."""
+    # Negative counts are removed first among the coarse cells, then within each; the total is kept both times. That
+    # nobody is in a cell without land is public knowledge, so its noise is left out of every sum.
     land = clip_to_land(fine, world)
     habitable = land.area > 0
     owner, parts = fine.owner[habitable], noisy.values[habitable].astype(np.float64)

@@ -7,38 +7,26 @@ from fractions import Fraction
 from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import Everywhere, Regions
+from pointveil.cells import Everywhere, Floats, Regions
 from pointveil.estimate import project_to_total
 from pointveil.ground import LandOf, clip_to_land
 from pointveil.plugins import Parts
 from pointveil.vault import NoisyCounts, Respondent, Share
 from pointveil.world import World
 
-MOST_SIDE = 4096
-"""No grid has more cells along a side, however large the noisy total: a bound on memory."""
+MOST_SIDE = 4096  # no grid has more cells along a side, however large the noisy total: a bound on memory
 
 Budget = Mapping[str, Share]
 
 
 @dataclass(frozen=True)
 class Counted:
-    """A divided world, and an estimate of how many people each region has.
+    """A divided world, and an estimate of how many people each region has."""
 
-    Parameters
-    ----------
-    regions
-        Public, or made from noisy answers alone.
-    counts
-        (regions,) people: non-negative, not whole; their sum estimates the total.
-    land
-        The land of each region: where its people may be.
-    """
-
-    regions: Regions
-    counts: NDArray[np.float64]
-    land: LandOf
+    regions: Regions  # public, or made from noisy answers alone
+    counts: Floats  # (regions,) people: non-negative, not whole; their sum estimates the total
+    land: LandOf  # the land of each region: where its people may be
 
     @property
     def total(self) -> int:
@@ -52,7 +40,6 @@ class Divided(Protocol):
     @property
     def total(self) -> int:
         """How many people there seem to be."""
-        ...
 
 
 class Partitioner(Protocol):
@@ -65,20 +52,18 @@ class Partitioner(Protocol):
     @property
     def spends(self) -> tuple[str, ...]:
         """The purposes that it pays for, in the order in which it asks."""
-        ...
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> Divided:
         """Ask the vault, paying from `budget`, and return regions with counts.
 
         The result must follow from the vault's answers and the public world alone: a saved survey calls this again.
         """
-        ...
 
 
 PARTITIONERS = Parts(
     "partitioner",
     methods={"divide": "vault, world, budget"},
-    attributes={"spends": "the purposes that it pays for, such as ('total', 'count')"},
+    attributes={"spends": "the purposes it pays for, such as ('total', 'count')"},
 )
 """Every partitioner by the name of its class."""
 
@@ -96,26 +81,17 @@ def ask_total(vault: Respondent, share: Share) -> int:
 
 
 def grid_side(total: float, epsilon: Fraction, granularity: float) -> int:
-    """Return the number of cells along one side of a grid (equation 5).
+    """Return the number of cells along one side of a grid (equation 5), from a noisy total that may be negative.
 
-    Parameters
-    ----------
-    total
-        A noisy count, which may be negative.
-    epsilon
-        Of the noise that each cell will get.
-    granularity
-        Points per cell, times epsilon: so that a cell's count stands out of its noise.
+    Granularity is points per cell, times epsilon, so that a cell's count stands out of its noise.
     """
     side = math.ceil(math.sqrt(max(total, 0.0) * float(epsilon) / granularity))
     return min(max(side, 1), MOST_SIDE)
 
 
 def settle(regions: Regions, noisy: NoisyCounts, world: World) -> Counted:
-    """Return non-negative counts with the noisy total kept; none where a region has no land.
-
-    That nobody is in water is public knowledge, so the noise that fell there is thrown away.
-    """
+    """Return non-negative counts with the noisy total kept; none where a region has no land."""
+    # That nobody is in water is public knowledge, so the noise that fell there is thrown away.
     land = clip_to_land(regions, world)
     habitable = land.area > 0
     counts = np.zeros(len(regions))

@@ -41,14 +41,13 @@ class Clusters:
     rounds: int = 20
     spends: ClassVar[tuple[str, ...]] = ("total", "shape", "count")
     post_processing: ClassVar[tuple[str, ...]] = (
-        "centres moved to the middle of the noisy counts nearest to them",
-        "counts made non-negative, with their total kept",
+        "centres moved to the mean position of the noisy counts nearest to them",
+        "negative counts removed, keeping the total",
     )
 
     def __post_init__(self) -> None:
-        """Refuse numbers that make no regions."""
         if not 1 <= self.clusters <= MOST_CLUSTERS or self.rounds < 0:
-            raise InputError(f"clusters must lie between 1 and {MOST_CLUSTERS:,}, and rounds must not be negative.")
+            raise InputError(f"clusters must be between 1 and {MOST_CLUSTERS:,}, and rounds must not be negative.")
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> Counted:
         """Count a grid, move evenly packed centres to where the counts are, and count the regions around them."""
@@ -64,11 +63,9 @@ class Clusters:
 
 
 def move_centres(centres: Floats, places: Floats, weights: Floats, rounds: int) -> Floats:
-    """Move (k, 2) centres to the weighted mean of the places nearest to them, repeatedly (k-means), in metres.
-
-    A centre that is nearest to no place stays where it is. Of equally near centres the one with the lowest number
-    gets the place, so that every machine decides alike.
-    """
+    """Move (k, 2) centres to the weighted mean of the places nearest to them, repeatedly (k-means), in metres."""
+    # A centre that is nearest to no place stays where it is. Of equally near centres the one with the lowest number
+    # gets the place, so that every machine decides alike.
     label = np.full(len(places), -1)
     for _ in range(rounds):
         before, label = label, nearest_of(centres, places)
@@ -82,10 +79,8 @@ def move_centres(centres: Floats, places: Floats, weights: Floats, rounds: int) 
 
 
 def distinct(centres: Floats) -> Floats:
-    """Return centres rounded to centimetres, in their order, each once.
-
-    Rounding hides differences in the last bits between machines; two centres at one place would leave one empty.
-    """
+    """Return centres rounded to centimetres, in their order, each once."""
+    # Rounding hides differences in the last bits between machines; two centres at one place would leave one empty.
     rounded = np.rint(centres / CENTIMETRE) * CENTIMETRE
     first = np.unique(rounded, axis=0, return_index=True)[1]
     return np.asarray(rounded[np.sort(first)])

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import RoadCells
+from pointveil.cells import Floats, RoadCells
 from pointveil.errors import InputError
 from pointveil.estimate import project_to_total
 from pointveil.network import road_cells
@@ -21,21 +20,11 @@ LEAST_REACH = 1.0  # metres
 
 @dataclass(frozen=True, eq=False)
 class RoadCounts:
-    """Edges and far cells, and an estimate of how many people each has.
+    """Edges and far cells, and an estimate of how many people each has."""
 
-    Parameters
-    ----------
-    cells
-        The edges, then the far cells.
-    noisy
-        What the vault answered.
-    counts
-        (cells,) people: non-negative, zero where the answer was hardly more than noise; their sum estimates the total.
-    """
-
-    cells: RoadCells
-    noisy: NoisyCounts
-    counts: NDArray[np.float64]
+    cells: RoadCells  # the edges, then the far cells
+    noisy: NoisyCounts  # what the vault answered
+    counts: Floats  # (cells,) people: zero where the answer was hardly more than noise
 
     @property
     def total(self) -> int:
@@ -71,7 +60,7 @@ class RoadSegments:
     noise_quantile: float = 0.9
     spends: ClassVar[tuple[str, ...]] = ("count",)
     post_processing: ClassVar[tuple[str, ...]] = (
-        "edges with counts hardly above the noise dropped, the others rescaled to the noisy total",
+        "edges with counts that noise could explain dropped, the others rescaled to the noisy total",
     )
     needs_roads: ClassVar[bool] = True
     divides_into: ClassVar[str] = "roads"
@@ -80,7 +69,7 @@ class RoadSegments:
         if not LEAST_REACH <= self.reach < math.inf:
             raise InputError(f"reach must be at least {LEAST_REACH:g} metre, not {self.reach}.")
         if not 0 < self.far_side < math.inf:
-            raise InputError(f"far_side must be a length above 0, not {self.far_side}.")
+            raise InputError(f"far_side must be more than 0 metres, not {self.far_side}.")
         if not 0.5 <= self.noise_quantile < 1:
             raise InputError(f"noise_quantile must be at least 0.5 and below 1, not {self.noise_quantile}.")
 
@@ -96,12 +85,10 @@ class RoadSegments:
         return RoadCounts(cells, noisy, np.where(cells.habitable, counts, 0.0))
 
 
-def believe(raw: NDArray[np.float64], limit: float) -> NDArray[np.float64]:
-    """Return the noisy counts above the limit, rescaled to the sum of all of them.
-
-    The paper rescales to the true total before its threshold. The noisy total is the sum of the noisy counts
-    themselves, so that rescaling is by one. If no count is above the limit, the largest ones share the total.
-    """
+def believe(raw: Floats, limit: float) -> Floats:
+    """Return the noisy counts above the limit, rescaled to the sum of all of them."""
+    # The paper rescales to the true total before its threshold. The noisy total is the sum of the noisy counts
+    # themselves, so that rescaling is by one. If no count is above the limit, the largest ones share the total.
     total = max(0.0, float(raw.sum()))
     above = np.where(raw > limit, raw, 0.0)
     if above.any():

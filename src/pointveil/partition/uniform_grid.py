@@ -27,7 +27,7 @@ class UniformGrid:
 
     granularity: float = 10.0
     spends: ClassVar[tuple[str, ...]] = ("total", "count")
-    post_processing: ClassVar[tuple[str, ...]] = ("counts made non-negative, with their total kept",)
+    post_processing: ClassVar[tuple[str, ...]] = ("negative counts removed, keeping the total",)
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> Counted:
         """Ask how many there are, lay a grid to fit, and count its cells."""

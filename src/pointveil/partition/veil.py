@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
 from pointveil.cells import COARSER, Distances, Everywhere, Floats, Leaves, Precision, Raster, blocks
-from pointveil.estimate.denoising import denoise
-from pointveil.estimate.projection import project_to_total
+from pointveil.estimate.consistency import project_to_total
+from pointveil.estimate.posterior import denoise
 from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law
 from pointveil.estimate.totals import at_most_the_total, fuse_blocks, match_totals
 from pointveil.ground import leaves_from_levels, peopled_area, raster_of, split_levels
@@ -21,36 +21,22 @@ from pointveil.world import World
 
 COARSEST_CELL, FINEST_CELL = 64.0, 5.0  # metres
 MOST_CELLS = 2**24
-BLOCK_LEVELS = 3
-"""A block is 2**3 cells wide at least, and the largest leaves are up to 2**3 blocks wide."""
-DISTRICT_LEVELS = 2
-"""A district is 2**2 times as wide as the largest leaves."""
-FEW = 400.0
-"""Points times epsilon below which blocks are counted once, as a uniform grid would, and not cut."""
-FEW_POINTS = 10.0
-"""Points per block, times epsilon, in that case."""
-LEAST_FOR_ROUNDING = Fraction(1, 2)
-"""The epsilon from which on it is worth asking to how many decimals the records are rounded."""
-CLEARLY, NEARLY_ALL = 10.0, 0.9
-"""Standard deviations of the total, and share of the records, from which on a rounding is believed."""
+BLOCK_LEVELS = 3  # a block is 2**3 cells wide at least, and the largest leaves are up to 2**3 blocks wide
+DISTRICT_LEVELS = 2  # a district is 2**2 times as wide as the largest leaves
+FEW = 400.0  # points times epsilon below which blocks are counted once, as a uniform grid would, and not cut
+FEW_POINTS = 10.0  # points per block, times epsilon, in that case
+LEAST_FOR_ROUNDING = Fraction(1, 2)  # epsilon from which on it is worth asking how records are rounded
+CLEARLY, NEARLY_ALL = 10.0, 0.9  # a rounding is believed from so many deviations of the total, and this share, on
 STRIP, BLOCK = 256, 2**20  # columns and entries at a time: bounds on memory
 TRUNCATE = 4.0  # where a blur ends, in standard deviations
 
 
 @dataclass(frozen=True, eq=False)
 class PlaceMasses:
-    """How many people are expected at every small place.
+    """How many people are expected at every small place."""
 
-    Parameters
-    ----------
-    raster
-        The places, called entries: pairs of a cell and a bin of distance to the nearest road.
-    mass
-        (entries,) people, non-negative.
-    """
-
-    raster: Raster
-    mass: Floats
+    raster: Raster  # the places, called entries: pairs of a cell and a bin of distance to the nearest road
+    mass: Floats  # (entries,) people, non-negative
 
     @property
     def total(self) -> int:
@@ -60,19 +46,11 @@ class PlaceMasses:
 
 @dataclass(frozen=True)
 class Lattice:
-    """The sizes of cells, blocks and the largest leaves.
+    """The sizes of cells, blocks and the largest leaves."""
 
-    Parameters
-    ----------
-    side
-        Of a cell, in metres.
-    block, top
-        The levels of blocks and of the largest leaves: 2**level cells a side.
-    """
-
-    side: float
-    block: int
-    top: int
+    side: float  # of a cell, in metres
+    block: int  # level of a block: 2**level cells a side
+    top: int  # level of the largest leaves
 
 
 @dataclass(frozen=True)
@@ -163,10 +141,8 @@ class Veil:
         return PlaceMasses(blocks.raster, self.spread(plan, counts, None))
 
     def lattice(self, world: World, side: float) -> Lattice:
-        """Return the sizes for blocks of about this side, in metres.
-
-        Sides are powers of the root of two, so that nearby totals give the same raster, which is kept.
-        """
+        """Return the sizes for blocks of about this side, in metres."""
+        # Sides are powers of the root of two, so that nearby totals give the same raster, which is kept.
         widest = max(world.size)
         finest = max(FINEST_CELL, math.sqrt(math.prod(world.size) / MOST_CELLS))
         side = min(max(side, 2**BLOCK_LEVELS * finest), widest)
@@ -252,10 +228,8 @@ def cell_weights(raster: Raster, factor: Floats) -> Floats:
 
 
 def smooth_rate(leaves: Leaves, counts: Floats, weight: Floats, blur: float) -> Floats:
-    """Return people per unit of weight in every cell, (cells,), smoothed across leaves; strip by strip.
-
-    People and weight are blurred apart and then divided, so that water and empty cells do not thin out the shore.
-    """
+    """Return people per unit of weight in every cell, (cells,), smoothed across leaves; strip by strip."""
+    # People and weight are blurred apart and then divided, so that water and empty cells do not thin out the shore.
     people = (counts / np.maximum(leaves.sum(weight), 1e-12))[leaves.leaf_of] * weight
     rate = np.empty(len(weight))
     reach = math.ceil(TRUNCATE * blur)

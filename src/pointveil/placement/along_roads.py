@@ -18,34 +18,20 @@ from pointveil.placement.base import placement
 from pointveil.vault import NoisyCounts, Respondent, Share
 from pointveil.world import World
 
-MOST_PARTS = 2**22
-"""No edges and far cells are cut into more parts, whatever the noisy counts say."""
-LEAST_LENGTH, LEAST_SIDE = 1.0, 5.0
-"""No part of an edge is shorter, and no part of a far cell narrower, in metres."""
-FAR_TRIES = 12
-"""How many places are tried for a far point in its part, and then in its cell, to be on land and out of reach."""
-FAR_BLOCK = 2**17
-"""How many far points are placed at a time."""
+MOST_PARTS = 2**22  # no edges and far cells are cut into more parts, whatever the noisy counts say
+LEAST_LENGTH, LEAST_SIDE = 1.0, 5.0  # no part of an edge is shorter, and no part of a far cell narrower, in metres
+FAR_TRIES = 12  # places tried for a far point in its part, and then in its cell, to be on land and out of reach
+FAR_BLOCK = 2**17  # how many far points are placed at a time
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
 
 
 @dataclass(frozen=True, eq=False)
 class RoadAnswers:
-    """Estimates of where along edges, and how far beside them, people are.
+    """Estimates of where along edges, and how far beside them, people are."""
 
-    Parameters
-    ----------
-    bins
-        The parts of edges and of far cells.
-    counts
-        (parts,) people, non-negative.
-    laws
-        How far beside their edge they are.
-    """
-
-    bins: RoadBins
-    counts: Floats
-    laws: OffsetLaws
+    bins: RoadBins  # the parts of edges and of far cells
+    counts: Floats  # (parts,) people, non-negative
+    laws: OffsetLaws  # how far beside their edge they are
 
 
 @placement
@@ -74,9 +60,9 @@ class AlongRoads:
     spends: ClassVar[tuple[str, ...]] = ("along", "offset")
     fills: ClassVar[str] = "roads"
     post_processing: ClassVar[tuple[str, ...]] = (
-        "counts of edges and of their parts made to agree, non-negative, with their total kept",
-        "offsets from the road drawn by their noisy histograms, the side evenly",
-        "points kept nearest to their own edge where possible, and on land always",
+        "counts of edges and of their parts reconciled and made non-negative, keeping the total",
+        "offsets from the road drawn from noisy histograms, both sides equally likely",
+        "points kept nearest to their own edge where possible, and always on land",
     )
 
     def __post_init__(self) -> None:
@@ -122,7 +108,10 @@ class AlongRoads:
         for block in range(blocks):  # every n-th point, so that each block follows the distances of the whole city
             some = far[block::blocks]
             xy[some] = _far_away(world, answers, part[some] - answers.bins.first[-1], rng)
-        _bring_to_land(xy, world, rng)
+        wet = np.flatnonzero(~world.on_land(xy))
+        if len(wet):  # the few points that found no land near their place go anywhere on land
+            land = Triangulation.of(np.array([world.land], dtype=object))
+            xy[wet] = land.pick(np.zeros(len(wet), dtype=np.int64), rng)
         rng.shuffle(xy)
         return xy
 
@@ -143,21 +132,9 @@ class AlongRoads:
 
 
 def part_counts(counted: RoadCounts, bins: RoadBins, is_open: Bools, along: NoisyCounts) -> Floats:
-    """Return an estimate for each part, (parts,) people: non-negative, and agreeing with the edges' own counts.
-
-    Edges and far cells are first reconciled with the sums of their parts; then each whole's total is shared out.
-
-    Parameters
-    ----------
-    counted
-        The edges and far cells with their counts.
-    bins
-        Their parts.
-    is_open
-        Which parts can have people.
-    along
-        What the vault answered for the parts.
-    """
+    """Return an estimate for each part, (parts,) people: non-negative, and agreeing with the edges' own counts."""
+    # Edges and far cells are first reconciled with the sums of their parts, as the vault answered them; then each
+    # whole's total is shared out over its open parts.
     usable = is_open & (counted.counts[bins.owner] > 0)
     parts, owner = along.values[usable].astype(np.float64), bins.owner[usable]
     known = counted.noisy.values.astype(np.float64)
@@ -173,10 +150,8 @@ def part_counts(counted: RoadCounts, bins: RoadBins, is_open: Bools, along: Nois
 
 
 def far_total(counted: RoadCounts, bins: RoadBins, is_open: Bools, along: NoisyCounts) -> float:
-    """Return how many people are far from roads, by inverse-variance weighting of both answers.
-
-    They are few but far away, so an error here moves the mean distance to roads more than any other.
-    """
+    """Return how many people are far from roads, by inverse-variance weighting of both answers."""
+    # They are few but far away, so an error here moves the mean distance to roads more than any other.
     edges = len(bins.bins)
     cells = counted.noisy.values[edges:][bins.cells.open_far]
     parts = along.values[bins.first[-1] :][is_open[bins.first[-1] :]]
@@ -207,28 +182,16 @@ OFFSETS = {"class": ask_by_class, "edge": ask_by_edge}
 
 @dataclass(eq=False)
 class _Beside:
-    """Points on their way to a place beside their edge.
-
-    Parameters
-    ----------
-    world, streets
-        Where they are.
-    edge, law
-        The edge of each point, and the number of the law that its offset follows.
-    place, normal
-        (n, 2) metres on the edge, and (n, 2) the direction to its left, of length one.
-    side, offset
-        To which side, 1 or -1, and how many metres from the place the point lies.
-    """
+    """Points on their way to a place beside their edge."""
 
     world: World
     streets: Streets
-    edge: Ints
-    law: Ints
-    place: Floats
-    normal: Floats
-    side: Floats
-    offset: Floats
+    edge: Ints  # (n,)
+    law: Ints  # (n,): which one the offset follows
+    place: Floats  # (n, 2) metres on the edge
+    normal: Floats  # (n, 2): the direction to its left, of length one
+    side: Floats  # 1 to the left, -1 to the right
+    offset: Floats  # metres from the place to the point
 
     @classmethod
     def start(
@@ -247,11 +210,9 @@ class _Beside:
         return beside
 
     def go_beyond_ends(self, bins: RoadBins, part: Ints, rng: np.random.Generator) -> None:
-        """Let some points of the first and last part of an edge go around its end, if they fit there.
-
-        People beyond the end of a street are nearest to its end. At one offset, the places beyond an end are half
-        a circle long, and those beside a part twice its length; so many of the points go there.
-        """
+        """Let some points of the first and last part of an edge go around its end, if they fit there."""
+        # People beyond the end of a street are nearest to its end. At one offset, the places beyond an end are half a
+        # circle long, and those beside a part twice its length; so many of the points go there.
         at_start = part == bins.first[self.edge]
         at_end = part == bins.first[self.edge + 1] - 1
         around = np.pi * self.offset * (at_start.astype(np.float64) + at_end)
@@ -262,19 +223,21 @@ class _Beside:
             self.streets.segments, self.edge[chosen], np.where(to_start, 0.0, self.streets.lengths[self.edge[chosen]])
         )
         turn = np.where(to_start, np.pi, 0.0) + rng.uniform(-np.pi / 2, np.pi / 2, len(chosen))
-        outward = _rotated(direction, turn)
+        (x, y), cosine, sine = direction.T, np.cos(turn), np.sin(turn)
+        outward = np.column_stack([x * cosine - y * sine, x * sine + y * cosine])
         back = self.place[chosen], self.normal[chosen]
         self.place[chosen], self.normal[chosen] = place, outward * self.side[chosen][:, None]
         misfits = ~self.fit(chosen)
         self.place[chosen[misfits]], self.normal[chosen[misfits]] = back[0][misfits], back[1][misfits]
 
-    def points(self, which: Ints) -> Floats:
-        """Return where these points are."""
-        return self._points(which, self.offset[which])
+    def points(self, which: Ints, offset: Floats | None = None) -> Floats:
+        """Return where these points are, or would be at another offset."""
+        away = self.side[which] * (self.offset[which] if offset is None else offset)
+        return np.asarray(self.place[which] + self.normal[which] * away[:, None])
 
     def fit(self, which: Ints, offset: Floats | None = None) -> Bools:
         """Return which of these points are on land and nearer to their own edge than to any other."""
-        xy = self._points(which, self.offset[which] if offset is None else offset)
+        xy = self.points(which, offset)
         fitting = self.world.on_land(xy)
         fitting[fitting] = self.streets.nearest(xy[fitting]).edge == self.edge[which[fitting]]
         return fitting
@@ -301,15 +264,6 @@ class _Beside:
         order = np.argsort(self.law, kind="stable")
         first, last = (np.searchsorted(self.law[order], self.law[misfits], side) for side in SIDES)
         return np.asarray(order[first + (rng.random(len(misfits)) * (last - first)).astype(np.int64)])
-
-    def _points(self, which: Ints, offset: Floats) -> Floats:
-        return np.asarray(self.place[which] + self.normal[which] * (self.side[which] * offset)[:, None])
-
-
-def _rotated(direction: Floats, angle: Floats) -> Floats:
-    cosine, sine = np.cos(angle), np.sin(angle)
-    x, y = direction.T
-    return np.column_stack([x * cosine - y * sine, x * sine + y * cosine])
 
 
 def _far_away(world: World, answers: RoadAnswers, part: Ints, rng: np.random.Generator) -> Floats:
@@ -344,10 +298,3 @@ def _one_each(owner: Ints, weight: Floats, rng: np.random.Generator) -> Ints:
     wait = rng.exponential(size=len(owner)) / np.maximum(weight, 1e-300)
     order = np.lexsort((wait, owner))
     return np.asarray(order[np.flatnonzero(np.diff(owner[order], prepend=-1))])
-
-
-def _bring_to_land(xy: Floats, world: World, rng: np.random.Generator) -> None:
-    """Put the few points that found no land near their place anywhere on land."""
-    wet = np.flatnonzero(~world.on_land(xy))
-    if len(wet):
-        xy[wet] = Triangulation.of(np.array([world.land], dtype=object)).pick(np.zeros(len(wet), dtype=np.int64), rng)

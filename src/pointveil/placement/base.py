@@ -5,6 +5,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells import Floats, Ints
 from pointveil.partition import Budget
 from pointveil.plugins import Parts
 from pointveil.vault import Respondent
@@ -23,13 +24,9 @@ class Placement(Protocol):
 
         The result must follow from the vault's answers and the public world alone: a saved survey calls this again.
         """
-        ...
 
-    def draw(
-        self, world: World, counted: Any, answers: Any, count: int, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def draw(self, world: World, counted: Any, answers: Any, count: int, rng: np.random.Generator) -> Floats:
         """Return `count` points on land, (count, 2) metres, in random order."""
-        ...
 
 
 PLACEMENTS = Parts(
@@ -47,7 +44,7 @@ def placement(kind: Kind) -> Kind:
     return PLACEMENTS.register(kind)
 
 
-def shuffled_regions(whole: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int32]:
+def shuffled_regions(whole: Ints, rng: np.random.Generator) -> NDArray[np.int32]:
     """Return the region of every point, in an order that tells nothing."""
     region = np.repeat(np.arange(len(whole), dtype=np.int32), whole)
     rng.shuffle(region)

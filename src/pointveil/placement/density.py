@@ -37,7 +37,7 @@ class Density:
 
     spacing: Literal["even", "independent"] = "even"
     fills: ClassVar[str] = "places"
-    post_processing: ClassVar[tuple[str, ...]] = ("points placed in proportion to what is expected",)
+    post_processing: ClassVar[tuple[str, ...]] = ("points placed in proportion to the expected number of people",)
 
     def ask(self, vault: Respondent, world: World, counted: PlaceMasses, budget: Budget) -> None:
         """Ask nothing: the expected people of every place are known."""

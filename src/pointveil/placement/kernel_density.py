@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats, Ints
 from pointveil.errors import InputError
 from pointveil.estimate import round_to_total
 from pointveil.ground import SitePlaces
@@ -14,8 +14,7 @@ from pointveil.placement.base import placement
 from pointveil.vault import NoisyPoints, Respondent
 from pointveil.world import World
 
-MOST_BLURRED = 2**24
-"""How many blurred points are asked for at most; a larger drawing uses them again."""
+MOST_BLURRED = 2**24  # how many blurred points are asked for at most; a larger drawing uses them again
 SIDES = (2, 4, 8, 16, 32, 64)
 
 
@@ -49,12 +48,11 @@ class KernelDensity:
     side: int = 8
     spends: ClassVar[tuple[str, ...]] = ("place",)
     post_processing: ClassVar[tuple[str, ...]] = (
-        "counts rounded with their total kept",
-        "blurred points spread evenly within their sites on land",
+        "counts rounded, keeping the total",
+        "blurred points spread uniformly over the land of their sites",
     )
 
     def __post_init__(self) -> None:
-        """Refuse numbers that no kernel can have."""
         if self.max_uses < 1 or self.side not in SIDES:
             raise InputError(f"max_uses must be at least 1, and side one of {SIDES}.")
 
@@ -66,16 +64,14 @@ class KernelDensity:
         whole = round_to_total(wanted, min(counted.total, MOST_BLURRED), np.random.default_rng(0))
         return Blurred(places, vault.scatter(places.sites, whole, budget["place"], max_uses=self.max_uses))
 
-    def draw(
-        self, world: World, counted: Counted, answers: Blurred, count: int, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def draw(self, world: World, counted: Counted, answers: Blurred, count: int, rng: np.random.Generator) -> Floats:
         """Return a place for each blurred point; some twice or not at all if another number is wanted."""
         points = answers.points
         chosen = choose_points(len(points.region), count, rng)
         return answers.places.pick(points.region[chosen], points.site[chosen], rng)
 
 
-def choose_points(available: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def choose_points(available: int, count: int, rng: np.random.Generator) -> Ints:
     """Return `count` of the numbers below `available`, in random order, each as often as any other or once more."""
     if not available:
         return np.zeros(0, dtype=np.int64)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats
 from pointveil.estimate import round_to_total
 from pointveil.partition import Budget, Counted
 from pointveil.placement.base import placement, shuffled_regions
@@ -25,17 +25,15 @@ class Uniform:
     """
 
     post_processing: ClassVar[tuple[str, ...]] = (
-        "counts rounded with their total kept",
-        "points spread evenly on land",
+        "counts rounded, keeping the total",
+        "points spread uniformly over land",
     )
 
     def ask(self, vault: Respondent, world: World, counted: Counted, budget: Budget) -> None:
         """Ask nothing: even placement needs no more than the counts."""
         return
 
-    def draw(
-        self, world: World, counted: Counted, answers: None, count: int, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def draw(self, world: World, counted: Counted, answers: None, count: int, rng: np.random.Generator) -> Floats:
         """Return points picked evenly from the land of each region."""
         whole = round_to_total(counted.counts, count, rng)
         return counted.land.pick(shuffled_regions(whole, rng), rng)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats
 from pointveil.errors import InputError
 from pointveil.estimate import round_to_total
 from pointveil.ground import Fans, Triangulation, cut_into_fans
@@ -20,7 +20,7 @@ class Weighted:
     """Sub-regions and how many people each most likely has."""
 
     land: Triangulation
-    counts: NDArray[np.float64]
+    counts: Floats
 
 
 @placement
@@ -41,15 +41,14 @@ class WeightedUniform:
 
     area_weight: float = 0.5
     post_processing: ClassVar[tuple[str, ...]] = (
-        "each region's count divided among its sides, by their area and by the noisy counts across them",
-        "counts rounded with their total kept",
-        "points spread evenly on the land of each side",
+        "each region's count divided among its sides by area and by the noisy counts across them",
+        "counts rounded, keeping the total",
+        "points spread uniformly over the land of each side",
     )
 
     def __post_init__(self) -> None:
-        """Refuse a weight that is not one."""
         if not 0 <= self.area_weight <= 1:
-            raise InputError(f"area_weight must lie between 0 and 1, not {self.area_weight}.")
+            raise InputError(f"area_weight must be between 0 and 1, not {self.area_weight}.")
 
     def ask(self, vault: Respondent, world: World, counted: Counted, budget: Budget) -> Weighted:
         """Ask nothing; divide each region's people among its sides."""
@@ -60,15 +59,13 @@ class WeightedUniform:
         shares = side_shares(fans, facing, len(counted.counts), self.area_weight)
         return Weighted(fans.land, counted.counts[fans.region] * shares)
 
-    def draw(
-        self, world: World, counted: Counted, answers: Weighted, count: int, rng: np.random.Generator
-    ) -> NDArray[np.float64]:
+    def draw(self, world: World, counted: Counted, answers: Weighted, count: int, rng: np.random.Generator) -> Floats:
         """Return points picked evenly from the land of each side."""
         whole = round_to_total(answers.counts, count, rng)
         return answers.land.pick(shuffled_regions(whole, rng), rng)
 
 
-def side_shares(fans: Fans, facing: NDArray[np.float64], regions: int, area_weight: float) -> NDArray[np.float64]:
+def side_shares(fans: Fans, facing: Floats, regions: int, area_weight: float) -> Floats:
     """Return each side's share of its region's people, (sides,) (equation 8); they add up to one in each region.
 
     `facing` is the count of the region across each side, in people. Where nobody lives across any side, the equation

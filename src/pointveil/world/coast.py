@@ -8,29 +8,20 @@ import shapely
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
+from pointveil.world.shapes import shape_array, straight_pieces
 
 BESIDE = 1e-3  # of a segment's length: how far beside its middle we look
 FARTHEST_BESIDE = 1e-7  # degrees, about a centimetre
 
 
 def enclose_sea(coast: Sequence[Any], boundary: Any, name: str) -> list[Any]:
-    """Return the parts of an area that are sea, by the rule that water lies on the right of every coastline.
-
-    An area in degrees may reach over the antimeridian; the coast, which is parted there, is joined again.
-
-    Parameters
-    ----------
-    coast
-        Lines, each in the direction in which it was drawn.
-    boundary
-        The area, in the same coordinates.
-    name
-        What to call the coast in errors.
-    """
+    """Return the parts of an area that are sea, by the rule that water lies on the right of every coastline."""
+    # An area in degrees may reach over the antimeridian; the coast, which is parted there, is joined again.
     west, _, east, _ = boundary.bounds
-    lines = _array(coast) if west >= -180 and east <= 180 else _joined_at_antimeridian(_array(coast))
+    lines = shape_array(coast) if west >= -180 and east <= 180 else _joined_at_antimeridian(shape_array(coast))
     lines = lines[shapely.intersects(lines, boundary)]
-    shores = _within(lines, boundary)
+    inside = shapely.get_parts(shapely.get_parts(shapely.intersection(lines, boundary)))
+    shores = inside[shapely.length(inside) > 0]
     if not len(shores):
         return []
     # Whole lines, not those cut at the boundary: by a rounding, the end of a cut line may just fail to touch it.
@@ -48,40 +39,20 @@ def enclose_sea(coast: Sequence[Any], boundary: Any, name: str) -> list[Any]:
 
 
 def _joined_at_antimeridian(coast: NDArray[Any]) -> NDArray[Any]:
-    """Return the coast in straight pieces, three times, a turn of the globe apart; without what runs along 180 degrees.
-
-    Map makers close land at the antimeridian on both sides; where nothing parts it any more, that is no coast.
-    """
-    points, line = shapely.get_coordinates(coast, return_index=True)
-    follows = line[1:] == line[:-1]
-    start, end = points[:-1][follows], points[1:][follows]
+    """Return the coast in straight pieces, three times, a turn of the globe apart; without what runs along 180°."""
+    # Map makers close land at the antimeridian on both sides; where nothing parts it any more, that is no coast.
+    start, end, _ = straight_pieces(coast)
     # The short way round; all others stay as they are, to the last bit, so that pieces meet.
     end[:, 0] -= 360 * np.rint((end[:, 0] - start[:, 0]) / 360)
     real = (np.abs(start[:, 0]) < 180) | (end[:, 0] != start[:, 0])
     pieces = np.stack([start[real], end[real]], axis=1)
     turns = np.array([[-360.0, 0.0], [0.0, 0.0], [360.0, 0.0]])
-    joined: NDArray[Any] = shapely.linestrings(np.concatenate([pieces + turn for turn in turns]))
-    return joined
-
-
-def _within(lines: NDArray[Any], boundary: Any) -> NDArray[Any]:
-    """Return the parts of the coast inside the boundary, in their own direction."""
-    inside = shapely.get_parts(shapely.get_parts(shapely.intersection(lines, boundary)))
-    kept: NDArray[Any] = inside[shapely.length(inside) > 0]
-    return kept
-
-
-def _array(coast: Sequence[Any]) -> NDArray[Any]:
-    lines = np.empty(len(coast), dtype=object)
-    lines[:] = list(coast)
-    return lines
+    return np.asarray(shapely.linestrings(np.concatenate([pieces + turn for turn in turns])))
 
 
 def _faces_beside(shores: NDArray[Any], faces: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the faces on the left and on the right of the shores."""
-    points, shore = shapely.get_coordinates(shores, return_index=True)
-    same = shore[1:] == shore[:-1]
-    start, end = points[:-1][same], points[1:][same]
+    start, end, _ = straight_pieces(shores)
     step = end - start
     length = np.maximum(np.hypot(step[:, 0], step[:, 1]), 1e-300)
     reach = np.minimum(BESIDE, FARTHEST_BESIDE / length)

@@ -25,21 +25,9 @@ def land_test(land: Any, bounds: Bounds) -> PlainBox | LandTest:
 
 
 def shore_cells(land: Any, bounds: Bounds, shape: tuple[int, int], *, margin: float = 0.0) -> Bools:
-    """Return which cells of a raster the edge of the land may enter: all that it does, and a few near it.
-
-    The edge is cut into pieces shorter than a cell, so that the four corners of a piece's box mark every cell it meets.
-
-    Parameters
-    ----------
-    land
-        In metres.
-    bounds
-        West, south, east and north of the raster, in metres.
-    shape
-        Its columns and rows, as of what is returned.
-    margin
-        How near to a cell the edge may come without marking it, as a part of the cell.
-    """
+    """Return which cells, (columns, rows), the edge of the land may enter: all that it does, and a few near it."""
+    # The edge is cut into pieces shorter than a cell, so that the four corners of a piece's box mark every cell it
+    # meets. It may come as near as `margin`, a part of a cell, without marking it.
     origin = np.array(bounds[:2])
     cell = (np.array(bounds[2:]) - origin) / np.array(shape)
     rings = shapely.get_rings(shapely.get_parts(land))

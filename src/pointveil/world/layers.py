@@ -1,7 +1,7 @@
-"""Read public layers (water, land, roads) from files of many formats."""
+"""Read public layers (water, land, roads) from files of many formats, and take them from memory."""
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyogrio
 import shapely
+import shapely.geometry
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
@@ -20,27 +21,17 @@ from pointveil.files.vector_layer import BROKEN, gdal_name, geoparquet_column, l
 MOST_VERTICES = 20_000_000
 FARTHEST = 1e9  # no coordinate of any CRS in use is larger
 
+Features = tuple[list[Any], Sequence[Mapping[str, Any]]]  # one shape per row, and its attributes
+
 
 @dataclass(frozen=True)
 class Layer:
-    """Shapes with their attributes, as they stand in a file.
+    """Shapes with their attributes, as they stand in a file."""
 
-    Parameters
-    ----------
-    geometries
-        One shape per row.
-    attributes
-        The other columns, one row per shape.
-    crs
-        The CRS of the shapes: an authority code, or else WKT.
-    name
-        What to call the layer in errors.
-    """
-
-    geometries: NDArray[Any]
-    attributes: pa.Table
-    crs: str
-    name: str = "the layer"
+    geometries: NDArray[Any]  # one shape per row
+    attributes: pa.Table  # the other columns
+    crs: str  # an authority code, or else WKT
+    name: str = "the layer"  # for errors
 
     def to_crs(self, crs: str) -> "Layer":
         """Return the layer in another CRS; the same coordinates if it is the same CRS in all but name."""
@@ -54,27 +45,20 @@ class Layer:
         moved = shapely.transform(self.geometries, move, include_z=None)
         coordinates = shapely.get_coordinates(moved)
         if not np.isfinite(coordinates).all():
-            raise InputError(f"{self.name} cannot be brought from {self.crs} to {crs}: is its CRS right?")
+            raise InputError(f"{self.name} cannot be transformed from {self.crs} to {crs}. Is its CRS right?")
         return Layer(moved, self.attributes, crs, self.name)
 
 
 def read_layer(path: str | os.PathLike[str], *, kinds: Collection[str], layer: str | None = None) -> Layer:
-    """Read a layer from a local GeoJSON, GeoPackage, Shapefile, FlatGeobuf or GeoParquet file.
+    """Read a layer of these kinds from a local GeoJSON, GeoPackage, Shapefile, FlatGeobuf or GeoParquet file.
 
-    Parameters
-    ----------
-    path
-        A file on this machine; GDAL's virtual file systems and addresses are refused.
-    kinds
-        The geometry types to accept, such as `POLYGONS` or `LINES`.
-    layer
-        Which layer of the file to read, if it has several of those kinds.
+    GDAL's virtual file systems and addresses are refused. A file with several such layers needs a layer's name.
     """
     file = vector_file(path)
     reader = _read_parquet if file.suffix.lower() in {".parquet", ".geoparquet"} else _read_vector
     geometries, attributes, crs = reader(file, kinds, layer)
     if crs is None:
-        raise InputError(f"{file.name} does not say its CRS. Save it again with one.")
+        raise InputError(f"{file.name} has no CRS. Save it again with one.")
     there = ~(shapely.is_missing(geometries) | shapely.is_empty(geometries))
     read = Layer(geometries[there], attributes.filter(pa.array(there)), crs_name(parse_crs(crs)), file.name)
     check_shapes(read.geometries, kinds, read.name)
@@ -87,15 +71,15 @@ def check_shapes(geometries: NDArray[Any], kinds: Collection[str], name: str) ->
     found = {str(shape.geom_type) for shape in geometries[one_of_each]}
     wrong = sorted(found - set(kinds))
     if wrong:
-        raise InputError(f"{name} holds {', '.join(wrong)}; it should hold {' or '.join(kinds)} only.")
+        raise InputError(f"{name} contains {', '.join(wrong)}; it should contain only {' or '.join(kinds)}.")
     vertices = int(shapely.get_num_coordinates(geometries).sum())
     if vertices > MOST_VERTICES:
         raise InputError(f"{name} has {vertices:,} vertices, more than {MOST_VERTICES:,}. Cut or simplify it.")
     coordinates = shapely.get_coordinates(geometries)
     if not np.isfinite(coordinates).all():
-        raise InputError(f"{name} has coordinates that are not finite numbers. Repair it and try again.")
+        raise InputError(f"{name} has non-finite coordinates. Repair it and try again.")
     if coordinates.size and np.abs(coordinates).max() > FARTHEST:
-        raise InputError(f"{name} has coordinates beyond {FARTHEST:g}, where no place is. Repair it and try again.")
+        raise InputError(f"{name} has coordinates beyond {FARTHEST:g}, far off the Earth. Repair it and try again.")
 
 
 def _read_vector(file: Path, kinds: Collection[str], layer: str | None) -> tuple[NDArray[Any], pa.Table, Any]:
@@ -106,10 +90,10 @@ def _read_vector(file: Path, kinds: Collection[str], layer: str | None) -> tuple
     except BROKEN as error:
         raise InputError(f"{file.name} cannot be read: {error}") from error
     if table.num_rows < facts["features"]:
-        raise InputError(f"{file.name} is not whole: it has fewer records than it says, so it was cut off.")
+        raise InputError(f"{file.name} is truncated: it has fewer records than it declares.")
     name = about["geometry_name"] or "wkb_geometry"
     if name not in table.column_names:
-        raise InputError(f"{file.name} holds no shapes, only a table.")
+        raise InputError(f"{file.name} has no geometries, only a table.")
     return _shapes(table[name], file.name), table.drop_columns([name]), about["crs"]
 
 
@@ -121,7 +105,7 @@ def _read_parquet(file: Path, kinds: Collection[str], layer: str | None) -> tupl
         raise InputError(f"{file.name} cannot be read: {error}") from error
     name, column, crs = geoparquet_column(table.schema, file.name)
     if column["encoding"] != "WKB":
-        raise InputError(f"{file.name} keeps its shapes as {column['encoding']}. Save it again with the encoding WKB.")
+        raise InputError(f"{file.name} stores its geometries as {column['encoding']}. Save it again as WKB.")
     return _shapes(table[name], file.name), table.drop_columns([name]), crs
 
 
@@ -130,5 +114,44 @@ def _shapes(column: pa.ChunkedArray, name: str) -> NDArray[Any]:
         with np.errstate(invalid="ignore"):  # what is not finite is refused later, by name
             shapes: NDArray[Any] = shapely.from_wkb(np.asarray(column.to_pylist(), dtype=object))
     except (shapely.errors.ShapelyError, TypeError) as error:
-        raise InputError(f"{name} holds shapes that cannot be read: {error}") from error
+        raise InputError(f"{name} has geometries that cannot be read: {error}") from error
     return shapes
+
+
+def layer_from(given: Any, name: str, crs: str) -> Layer:
+    """Return shapes as a layer, in the CRS that they name themselves or else in `crs`; missing and empty ones go."""
+    own = getattr(given, "crs", None)
+    content = None if isinstance(given, shapely.Geometry) else getattr(given, "__geo_interface__", None)
+    found, rows = _plain_shapes(given, name) if content is None else _features(content)
+    shapes = np.array(found, dtype=object)
+    there = ~(shapely.is_missing(shapes) | shapely.is_empty(shapes))
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns = {str(name): _column([row.get(name) for row in rows]) for name in names}
+    attributes = pa.table(columns).filter(pa.array(there)) if columns else pa.table({})
+    return Layer(shapes[there], attributes, crs if own is None else crs_name(parse_crs(own)), name)
+
+
+def _plain_shapes(given: Any, name: str) -> Features:
+    many = list(given) if isinstance(given, Iterable) else [given]
+    if not all(shape is None or shapely.is_geometry(shape) for shape in many):
+        raise InputError(
+            f"{name} must be a path, a GeoDataFrame, a GeoSeries or shapely geometries, not {type(given).__name__}."
+        )
+    return many, ()
+
+
+def _features(content: Mapping[str, Any]) -> Features:
+    """Return what is in a FeatureCollection, a Feature, or a geometry by itself, which has no attributes."""
+    features = content["features"] if content["type"] == "FeatureCollection" else [content]
+    geometries = [each["geometry"] if each["type"] == "Feature" else each for each in features]
+    shapes = [None if geometry is None else shapely.geometry.shape(geometry) for geometry in geometries]
+    return shapes, [each.get("properties") or {} for each in features]
+
+
+def _column(values: list[Any]) -> pa.Array:
+    # osmnx joins ways, and then lists their tags: the first counts, as in a graph from a file.
+    single = [value[0] if isinstance(value, list) and value else value for value in values]
+    try:
+        return pa.array(single, from_pandas=True)
+    except pa.ArrowException:  # values of several types
+        return pa.array([None if value is None else str(value) for value in single], pa.string())

@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -11,14 +12,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import shapely
-from numpy.typing import NDArray
 
 from pointveil.errors import InputError, missing_extra
 from pointveil.files.crs import DEGREES, crs_name, known_crs, same_crs, transform
 from pointveil.files.vector_layer import LINES, POLYGONS
 from pointveil.world.coast import enclose_sea
 from pointveil.world.layers import Layer
-from pointveil.world.shapes import unwrap_boundary
+from pointveil.world.shapes import shape_array, unwrap_boundary
 
 BENDS = 64  # pieces of a boundary's longest side that stay straight in degrees
 KEPT_TAGS = ("highway", "name", "bridge")
@@ -37,16 +37,11 @@ CLOSED = {
     "service": {"alley", "driveway", "emergency_access", "parking", "parking_aisle", "private"},
 }
 
-WATER = {
-    "natural": ["water"],
-    "waterway": ["riverbank", "dock"],
-    "landuse": ["reservoir", "basin"],
-}
+WATER = {"natural": ["water"], "waterway": ["riverbank", "dock"], "landuse": ["reservoir", "basin"]}
 NOT_OPEN_WATER = {"intermittent": {"yes"}, "covered": {"yes"}, "tunnel": {"yes"}, "location": {"underground"}}
 
 Tags = Mapping[str, str]
-Nodes = list[tuple[int, tuple[float, float] | None]]
-"""Number and place, longitude and latitude, of nodes in a row."""
+Nodes = list[tuple[int, tuple[float, float] | None]]  # number and place, longitude and latitude, of nodes in a row
 
 
 def is_driveable(tags: Tags) -> bool:
@@ -63,16 +58,7 @@ def is_water(tags: Tags) -> bool:
 def open_layer(given: Any, kinds: Iterable[str], boundary: Any, crs: str) -> Any:
     """Read roads (lines) or water (polygons) if `given` is a path to OpenStreetMap data, else return it as it is.
 
-    Parameters
-    ----------
-    given
-        Anything that a world's layer may be made of.
-    kinds
-        `LINES` for roads, `POLYGONS` for water.
-    boundary
-        The world's boundary, which closes the sea.
-    crs
-        The CRS of the boundary.
+    The world's boundary closes the sea; `crs` is that of the boundary.
     """
     reader = _reader(given)
     if reader is None:
@@ -102,19 +88,11 @@ def read_roads(path: str | os.PathLike[str]) -> Layer:
     if not lines:
         raise InputError(f"{Path(path).name} has no driveable streets.")
     attributes = {key: pa.array([row.get(key) for row in rows], pa.string()) for key in KEPT_TAGS}
-    return Layer(_array(lines), pa.table(attributes), DEGREES, Path(path).name)
+    return Layer(shape_array(lines), pa.table(attributes), DEGREES, Path(path).name)
 
 
 def read_water(path: str | os.PathLike[str], boundary: Any) -> Layer:
-    """Return the lakes, rivers and sea of an .osm.pbf or .osm file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    boundary
-        The area to look at, in degrees: the sea ends at its edge.
-    """
+    """Return the lakes, rivers and sea of an .osm.pbf or .osm file; the sea ends at the boundary, in degrees."""
     name = Path(path).name
     with _reading(Path(path)) as file:
         shores = (nodes for tags, nodes in ways(file, "natural") if tags["natural"] == "coastline")
@@ -122,8 +100,8 @@ def read_water(path: str | os.PathLike[str], boundary: Any) -> Layer:
         inland = [shape for tags, shape in areas(file, *WATER) if is_water(tags)]
     polygons = [*enclose_sea(coast, boundary, name), *inland]
     if not polygons:
-        raise InputError(f"{name} has no water and no coastline inside the boundary. Leave it out if there is none.")
-    return Layer(_array(polygons), pa.table({}), DEGREES, name)
+        raise InputError(f"{name} has no water and no coastline inside the boundary. Leave it out.")
+    return Layer(shape_array(polygons), pa.table({}), DEGREES, name)
 
 
 def read_graph(path: Path, kinds: tuple[str, ...], boundary: Any) -> Layer:
@@ -134,11 +112,11 @@ def read_graph(path: Path, kinds: tuple[str, ...], boundary: Any) -> Layer:
     osmnx = _osmnx()
     with path.open("rb") as stream:
         if b"<!" in stream.read(4096):
-            raise InputError(f"{path.name} is not a graph that osmnx saved: it declares entities of its own.")
+            raise InputError(f"{path.name} is not a graph saved by osmnx: it declares XML entities.")
     try:
         graph = osmnx.load_graphml(path)
     except Exception as error:  # the reader fails in many ways on what is not a graph
-        raise InputError(f"{path.name} cannot be read as a graph that osmnx saved: {error}") from error
+        raise InputError(f"{path.name} cannot be read as a graph saved by osmnx: {error}") from error
     return streets_of(graph, path.name)
 
 
@@ -151,7 +129,7 @@ def streets_of(graph: Any, name: str) -> Layer:
     attributes = {
         key: pa.array([_word(value) for value in frame[key]], pa.string()) for key in KEPT_TAGS if key in frame
     }
-    return Layer(_array(frame.geometry), pa.table(attributes), crs_name(known_crs(graph.graph["crs"], name)), name)
+    return Layer(shape_array(frame.geometry), pa.table(attributes), crs_name(known_crs(graph.graph["crs"], name)), name)
 
 
 def fetch_place(place: str) -> tuple[Any, Layer, Layer | None]:
@@ -161,9 +139,9 @@ def fetch_place(place: str) -> tuple[Any, Layer, Layer | None]:
     """
     osmnx = _osmnx()
     with _asking(place):
-        boundary = shapely.force_2d(shapely.union_all(_array(osmnx.geocode_to_gdf(place).geometry)))
+        boundary = shapely.force_2d(shapely.union_all(shape_array(osmnx.geocode_to_gdf(place).geometry)))
         if boundary.geom_type not in POLYGONS:
-            raise InputError(f"OpenStreetMap knows '{place}' as a spot, not as an area. Name a town, or give --bounds.")
+            raise InputError(f"In OpenStreetMap '{place}' is a point, not an area. Name a town, or give --bounds.")
         graph = osmnx.graph_from_polygon(boundary, network_type="drive", retain_all=True, truncate_by_edge=True)
         roads = streets_of(graph, place)
         water = _fetch_water(osmnx, boundary, place)
@@ -177,14 +155,11 @@ def _fetch_water(osmnx: Any, boundary: Any, place: str) -> Layer | None:
     except osmnx._errors.InsufficientResponseError:  # noqa: SLF001 - osmnx has no public name for it
         return None
     rows = [{key: row[key] for key in row if _is_text(row[key])} for row in features.to_dict("records")]
-    coast = [shape for row, shape in zip(rows, features.geometry, strict=True) if row.get("natural") == "coastline"]
-    inland = [
-        shape
-        for row, shape in zip(rows, features.geometry, strict=True)
-        if is_water(row) and shape.geom_type in POLYGONS
-    ]
+    found = list(zip(rows, features.geometry, strict=True))
+    coast = [shape for row, shape in found if row.get("natural") == "coastline"]
+    inland = [shape for row, shape in found if is_water(row) and shape.geom_type in POLYGONS]
     polygons = [*enclose_sea(coast, boundary, place), *inland]
-    return Layer(_array(polygons), pa.table({}), DEGREES, place) if polygons else None
+    return Layer(shape_array(polygons), pa.table({}), DEGREES, place) if polygons else None
 
 
 @contextlib.contextmanager
@@ -204,7 +179,7 @@ def _asking(place: str) -> Iterator[None]:
     except (osmnx._errors.InsufficientResponseError, TypeError, ValueError) as error:  # noqa: SLF001
         if isinstance(error, InputError):
             raise
-        raise InputError(f"OpenStreetMap has no area or no streets under the name '{place}': {error}") from error
+        raise InputError(f"OpenStreetMap has no area, or no streets, named '{place}': {error}") from error
     finally:
         osmnx.settings.use_cache = kept
 
@@ -282,26 +257,17 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def _array(shapes: Iterable[Any]) -> NDArray[Any]:
-    many = list(shapes)
-    array = np.empty(len(many), dtype=object)
-    array[:] = many
-    return array
-
-
 def _osmium() -> Any:
-    try:
-        import osmium
-        import osmium.filter
-        import osmium.geom
-    except ImportError:
-        raise missing_extra("osm", "osmium") from None
-    return osmium
+    return _imported("osmium", "osmium.filter", "osmium.geom")
 
 
 def _osmnx() -> Any:
+    return _imported("osmnx")
+
+
+def _imported(package: str, *modules: str) -> Any:
     try:
-        import osmnx
+        loaded, *_ = [import_module(name) for name in (package, *modules)]
     except ImportError:
-        raise missing_extra("osm", "osmnx") from None
-    return osmnx
+        raise missing_extra("osm", package) from None
+    return loaded

@@ -23,23 +23,13 @@ AREAS = {"boundary": "boundary", "out_of_bounds": "out_of_bounds", "land": "give
 
 @dataclass(frozen=True)
 class Parts:
-    """What a world's file holds.
+    """What a world's file holds."""
 
-    Parameters
-    ----------
-    crs
-        The CRS of all shapes.
-    boundary, out_of_bounds, given_land
-        Areas; all but the boundary may be missing.
-    lines, attributes
-        The roads, if there are any.
-    """
-
-    crs: str
-    boundary: Any
+    crs: str  # of all shapes
+    boundary: Any  # areas; all but the boundary may be missing
     out_of_bounds: Any
     given_land: Any
-    lines: Any
+    lines: Any  # the roads, if there are any
     attributes: Any
 
 
@@ -47,7 +37,7 @@ def write(path: str | os.PathLike[str], parts: Parts, *, force: bool = False) ->
     """Write a new GeoPackage, whole or not at all."""
     target = Path(path)
     if target.suffix.lower() != ".gpkg":
-        raise InputError(f"A world is written to a file that ends in .gpkg, not to {target.name}.")
+        raise InputError(f"A world must be written to a .gpkg file, not to {target.name}.")
     refuse_existing(target, force=force)
     write_whole(target, lambda draft: _write_layers(draft, parts), companions=("{name}-wal", "{name}-shm"))
 
@@ -80,14 +70,14 @@ def _crs(file: Path) -> str:
     except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError):
         about = {}
     if about.get(VERSION_KEY) != VERSION:
-        raise InputError(f"{file.name} is not a world that this Pointveil wrote. Make one with: pointveil world")
+        raise InputError(f"{file.name} is not a world of this Pointveil version. Make one with: pointveil world")
     return str(about[CRS_KEY])
 
 
 def _area(file: Path, name: str) -> Any:
     layer = read_layer(file, kinds=POLYGONS, layer=name)
     if len(layer.geometries) != 1 or not shapely.is_valid(layer.geometries[0]):
-        raise InputError(f"The layer {name} of {file.name} was changed. Make it again with: pointveil world")
+        raise InputError(f"Layer {name} of {file.name} was edited. Make the world again with: pointveil world")
     return layer.geometries[0]
 
 

@@ -22,26 +22,13 @@ class Projection:
 
     A geographic CRS is scaled as on its ellipsoid at one latitude (equirectangular); a projected one by its
     unit. Boxes stay boxes, straight lines stay straight, and the order of coordinates along an axis stays.
-
-    Parameters
-    ----------
-    crs
-        The CRS outside, as an authority code such as ``EPSG:4326`` or else as WKT. Axes are always x, y.
-    origin
-        Where (0, 0) lies, in the units of the CRS.
-    metres_per_unit
-        The length of one unit along x and along y.
-    wraps
-        Whether the world crosses the antimeridian.
-    middle
-        The longitude half a turn away from the cut, in a world that wraps.
     """
 
-    crs: str
-    origin: tuple[float, float]
-    metres_per_unit: tuple[float, float]
-    wraps: bool = False
-    middle: float = 0.0
+    crs: str  # a code such as EPSG:4326, or else WKT; axes are always x, y
+    origin: tuple[float, float]  # where (0, 0) lies, in the units of the CRS
+    metres_per_unit: tuple[float, float]  # the length of one unit along x and along y
+    wraps: bool = False  # whether the world crosses the antimeridian
+    middle: float = 0.0  # the longitude half a turn away from the cut, in a world that wraps
 
     @classmethod
     def over(cls, bounds: Bounds, crs: str) -> "Projection":
@@ -96,13 +83,7 @@ class Projection:
         return lattice.snap(self._wrapped(lattice.snap(coordinates, self.crs)), self.crs)
 
     def scale_error(self, bounds: Bounds) -> float:
-        """Return the largest relative error of a distance within `bounds`, against the geodesic.
-
-        Parameters
-        ----------
-        bounds
-            West, south, east and north in the units of the CRS.
-        """
+        """Return the largest relative error of a distance within bounds of the CRS, against the geodesic."""
         west, south, east, north = bounds
         x, y = (axis.ravel() for axis in np.meshgrid(np.linspace(west, east, 9), np.linspace(south, north, 9)))
         first, second = np.triu_indices(x.size, 1)
@@ -112,8 +93,7 @@ class Projection:
             return math.inf
         geodesic = geod.inv(longitude[first], latitude[first], longitude[second], latitude[second])[2]
         planar = np.hypot(
-            (x[second] - x[first]) * self.metres_per_unit[0],
-            (y[second] - y[first]) * self.metres_per_unit[1],
+            (x[second] - x[first]) * self.metres_per_unit[0], (y[second] - y[first]) * self.metres_per_unit[1]
         )
         with np.errstate(all="ignore"):
             error = float(np.max(np.abs(planar / geodesic - 1)))
@@ -128,7 +108,7 @@ class Projection:
             )
         if self.is_geographic and bounds[2] - bounds[0] >= 180:
             raise InputError(
-                f"The boundary is {bounds[2] - bounds[0]:g}° wide, half the globe. Give a smaller one. "
+                f"The boundary is {bounds[2] - bounds[0]:g}° wide, half the globe or more. Give a smaller one. "
                 "To cross the antimeridian, give a west larger than the east, such as 170,-20,-170,-10."
             )
         error = self.scale_error(bounds)

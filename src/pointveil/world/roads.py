@@ -19,22 +19,11 @@ RESERVED = ("geometry", "pointveil_row")  # the names of a GeoPackage's own colu
 
 @dataclass(frozen=True, eq=False)
 class Roads:
-    """A line layer, not cleaned in any way.
+    """A line layer, not cleaned in any way."""
 
-    Parameters
-    ----------
-    lines
-        LineString and MultiLineString shapes in the world's CRS, with heights if they had any.
-    attributes
-        One row per line: numbers as int64 or float64, booleans, everything else as text. No columns if the
-        lines came without attributes.
-    projection
-        The world's projection.
-    """
-
-    lines: NDArray[Any]
-    attributes: pa.Table
-    projection: Projection
+    lines: NDArray[Any]  # (Multi)LineStrings in the world's CRS, with heights if they had any
+    attributes: pa.Table  # int64, float64, boolean or text; no columns if the lines had no attributes
+    projection: Projection  # the world's
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -42,8 +31,7 @@ class Roads:
     @cached_property
     def lines_m(self) -> NDArray[Any]:
         """The lines in metres, without heights."""
-        moved: NDArray[Any] = shapely.transform(shapely.force_2d(self.lines), self.projection.to_metres)
-        return moved
+        return np.asarray(shapely.transform(shapely.force_2d(self.lines), self.projection.to_metres))
 
 
 def plain_lines(lines: NDArray[Any]) -> NDArray[Any]:
@@ -90,30 +78,15 @@ def _plain(column: Any) -> pa.Array:
         return column
     if pa.types.is_integer(kind) and kind != pa.uint64():
         return column.cast(pa.int64())
-    if pa.types.is_floating(kind):
-        return _plain_floats(column)
-    return _plain_text(column)
-
-
-def _plain_floats(column: Any) -> pa.Array:
-    # SQLite knows neither NaN nor a negative zero.
-    numbers = column.cast(pa.float64())
-    numbers = pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers)
-    return pc.add(numbers, 0.0)
-
-
-def _plain_text(column: Any) -> pa.Array:
-    texts = [None if value is None else _text(value) for value in column.to_pylist()]
-    return pa.array(texts, pa.string())
+    if pa.types.is_floating(kind):  # SQLite knows neither NaN nor a negative zero
+        numbers = column.cast(pa.float64())
+        return pc.add(pc.if_else(pc.is_nan(numbers), pa.scalar(None, pa.float64()), numbers), 0.0)
+    return pa.array([None if value is None else _text(value) for value in column.to_pylist()], pa.string())
 
 
 def _text(value: Any) -> str:
-    text = value if isinstance(value, str) else _written_out(value)
+    text = json.dumps(value, default=str, ensure_ascii=False) if isinstance(value, list | dict) else str(value)
     return text.replace("\0", "")  # where text ends, for GDAL
-
-
-def _written_out(value: Any) -> str:
-    return json.dumps(value, default=str, ensure_ascii=False) if isinstance(value, list | dict) else str(value)
 
 
 def _plain_names(names: list[str]) -> list[str]:

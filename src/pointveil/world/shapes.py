@@ -1,6 +1,6 @@
 """Clean the polygons and lines of a world once, when it is made."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,14 @@ from numpy.typing import NDArray
 from pointveil.cells.arrays import Bounds, Floats, Ints
 
 Shapes = NDArray[Any]
+
+
+def shape_array(shapes: Iterable[Any]) -> Shapes:
+    """Return shapes as an array of objects."""
+    many = list(shapes)
+    array = np.empty(len(many), dtype=object)
+    array[:] = many
+    return array
 
 
 def join_polygons(shapes: Shapes) -> Any:
@@ -32,10 +40,8 @@ def clip(shape: Any, bounds: Bounds) -> Any:
 
 
 def unwrap_boundary(boundary: Shapes) -> Shapes:
-    """Join what the antimeridian parts, and bring the whole to a west from -180 up to 180 degrees.
-
-    No boundary is half the globe wide, so one that seems to be lies on both sides of the antimeridian.
-    """
+    """Join what the antimeridian parts, and bring the whole to a west from -180 up to 180 degrees."""
+    # No boundary is half the globe wide, so one that seems to be lies on both sides of the antimeridian.
     west, _, east, _ = shapely.total_bounds(boundary)
     if east - west > 180:
         boundary = _shift(boundary, lambda longitude: longitude + np.where(longitude < 0, 360, 0))
@@ -54,10 +60,8 @@ def unwrap_box(bounds: Bounds) -> Bounds:
 
 
 def unwrap_polygons(polygons: Shapes, middle: float) -> Shapes:
-    """Bring polygons to where a world that crosses the antimeridian can see them.
-
-    Polygons that jump over the antimeridian are drawn through; of all others there are copies one turn away.
-    """
+    """Bring polygons to where a world that crosses the antimeridian can see them."""
+    # Polygons that jump over the antimeridian are drawn through; of all others there are copies one turn away.
     parts = shapely.get_parts(polygons)
     jumps = np.array([_jumps(part) for part in parts], dtype=bool)
     lowest = middle - 180
@@ -80,8 +84,7 @@ def _shift(shapes: Shapes, move: Callable[[Floats], Floats]) -> Shapes:
     def move_longitude(coordinates: Floats) -> Floats:
         return np.column_stack([move(coordinates[:, 0]), coordinates[:, 1]])
 
-    shifted: Shapes = shapely.transform(shapes, move_longitude)
-    return shifted
+    return np.asarray(shapely.transform(shapes, move_longitude))
 
 
 def straight_pieces(lines: Shapes) -> tuple[Floats, Floats, Ints]:

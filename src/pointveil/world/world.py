@@ -19,8 +19,7 @@ from pointveil.files.crs import crs_name, parse_crs, short_name
 from pointveil.files.vector_layer import LINES, POLYGONS
 from pointveil.world import osm, package, shapes
 from pointveil.world.land import land_test
-from pointveil.world.layers import Layer, check_shapes, read_layer
-from pointveil.world.memory import layer_from
+from pointveil.world.layers import Layer, check_shapes, layer_from, read_layer
 from pointveil.world.projection import Projection
 from pointveil.world.roads import Roads, hash_attributes, plain_attributes, plain_lines
 
@@ -139,16 +138,9 @@ class World:
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the world to one GeoPackage, whole or not at all; one that exists is replaced only with `force`."""
-        roads = self.roads
-        parts = package.Parts(
-            self.projection.crs,
-            self.boundary,
-            self.out_of_bounds,
-            self.given_land,
-            None if roads is None else roads.lines,
-            None if roads is None else roads.attributes,
-        )
-        package.write(path, parts, force=force)
+        areas = self.boundary, self.out_of_bounds, self.given_land
+        lines = (None, None) if self.roads is None else (self.roads.lines, self.roads.attributes)
+        package.write(path, package.Parts(self.projection.crs, *areas, *lines), force=force)
 
     @cached_property
     def boundary_m(self) -> Any:
@@ -218,7 +210,7 @@ class World:
         return {
             "crs": self.projection.crs,
             "bounds": list(bounds),
-            "boundary": "box" if self._is_box else "polygon",
+            "boundary": "box" if shapely.equals(self.boundary, shapely.box(*bounds)) else "polygon",
             "width_m": self.bounds[2],
             "height_m": self.bounds[3],
             "land_km2": self.land_area / 1e6,
@@ -252,10 +244,6 @@ class World:
     def __hash__(self) -> int:
         return hash(self.digest)
 
-    @cached_property
-    def _is_box(self) -> bool:
-        return bool(shapely.equals(self.boundary, shapely.box(*self.boundary.bounds)))
-
     def _in_metres(self, shape: Any) -> Any:
         moved = shapely.transform(shape, self.projection.to_metres)
         return moved if shapely.is_valid(moved) else shapes.join_polygons(np.array([moved]))
@@ -263,9 +251,9 @@ class World:
     def check(self) -> None:
         """Refuse a world without land."""
         if self.boundary_m.area < LEAST_AREA:
-            raise InputError("The boundary has no area to speak of (less than a square metre). Give a larger one.")
+            raise InputError("The boundary covers less than a square metre. Give a larger one.")
         if self.land_area < LEAST_AREA:
-            raise InputError("No land is left inside the boundary: all of it is out of bounds.")
+            raise InputError("There is no land inside the boundary: all of it is out of bounds.")
 
 
 def _boundary(given: Any, crs: str) -> Any:
@@ -277,7 +265,7 @@ def _boundary(given: Any, crs: str) -> Any:
         polygons = shapes.unwrap_boundary(polygons)
     area = shapes.join_polygons(polygons)
     if area.is_empty:
-        raise InputError(f"The boundary has no area: {layer.name} holds no polygon that encloses any.")
+        raise InputError(f"The boundary has no area: {layer.name} contains no polygon that encloses one.")
     return area
 
 
@@ -288,15 +276,15 @@ def _is_numbers(given: Any) -> bool:
 
 def _box(given: Sequence[float], crs: str) -> Any:
     if len(given) != 4 or not all(math.isfinite(value) for value in given):
-        raise InputError(f"The boundary should be four finite numbers, west, south, east, north; not {given}.")
+        raise InputError(f"The boundary must be four finite numbers: west, south, east, north. It is {given}.")
     west, south, east, north = (float(value) for value in given)
     geographic = parse_crs(crs).is_geographic
     if geographic and not (max(abs(west), abs(east)) <= 360 and max(abs(south), abs(north)) <= 90):
-        raise InputError(f"The boundary {given} does not lie on the globe. Are x and y swapped, or is it not {crs}?")
+        raise InputError(f"The boundary {given} is not on the globe. Are x and y swapped, or is it not in {crs}?")
     if geographic:
         west, south, east, north = shapes.unwrap_box((west, south, east, north))
     if not (west < east and south < north):
-        raise InputError(f"The boundary {given} has no area: west must be less than east and south than north.")
+        raise InputError(f"The boundary {given} has no area: west must be less than east, and south less than north.")
     return shapely.normalize(shapely.box(west, south, east, north))
 
 
@@ -317,7 +305,7 @@ def _polygons(given: Any, name: str, boundary: Any, projection: Projection) -> A
     layer = _layer(given, name, POLYGONS, projection.crs)
     polygons = layer.geometries
     if not len(polygons):
-        raise InputError(f"{layer.name} holds no polygons. Leave {name} out if there are none.")
+        raise InputError(f"{layer.name} contains no polygons. Leave {name} out if there are none.")
     if projection.wraps:
         polygons = shapes.unwrap_polygons(polygons, projection.middle)
     area = shapes.clip(shapes.join_polygons(polygons), boundary.bounds)
@@ -331,7 +319,7 @@ def _roads(given: Any, boundary: Any, projection: Projection) -> Roads | None:
         return None
     layer = _layer(given, "roads", LINES, projection.crs)
     if not len(layer.geometries):
-        raise InputError(f"{layer.name} holds no lines. Leave roads out if there are none.")
+        raise InputError(f"{layer.name} contains no lines. Leave roads out if there are none.")
     roads = Roads(plain_lines(layer.geometries), plain_attributes(layer.attributes), projection)
     boundary_m = shapely.transform(boundary, projection.to_metres)
     shapely.prepare(boundary_m)

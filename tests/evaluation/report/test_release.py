@@ -15,8 +15,7 @@ from pointveil.errors import InputError
 from pointveil.evaluation import Comparison
 from pointveil.evaluation.measures.shifted_cell_error import shifted_cell_error
 from pointveil.evaluation.points import compare
-from pointveil.evaluation.report.release import release_page, write_release_report
-from pointveil.evaluation.report.repetition import repeat_release
+from pointveil.evaluation.report.release import release_page, repeat_release, write_release_report
 from pointveil.releases import synthesize
 from pointveil.synthetic import SyntheticPoints
 from pointveil.vault import Vault

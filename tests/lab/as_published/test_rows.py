@@ -59,7 +59,7 @@ def test_road_is_there_too_and_says_what_is_wrong_with_it(people_file: Path, wor
 
     assert world.on_land(world.projection.to_metres(points.coordinates)).all()
     assert any("true number of points" in reason for reason in points.statement.unprotected)
-    assert any("ranges of the histograms" in reason for reason in points.statement.unprotected)
+    assert any("Histogram ranges" in reason for reason in points.statement.unprotected)
 
 
 def test_what_they_write_does_not_pass_verification(people_file: Path, world: World, tmp_path: Path) -> None:
@@ -73,12 +73,12 @@ def test_what_they_write_does_not_pass_verification(people_file: Path, world: Wo
 def test_a_real_vault_is_refused(people_file: Path, world: World) -> None:
     vault = Vault.open(people_file, world, epsilon=1)
 
-    with pytest.raises(InputError, match="rehearsal only"):
+    with pytest.raises(InputError, match="only on a rehearsal"):
         rehearse(vault, "ugrid-uni-as-published", 1)  # type: ignore[arg-type]
 
 
 def test_an_unknown_name_is_refused(people_file: Path, world: World) -> None:
-    with pytest.raises(InputError, match="There are: ugrid-uni-as-published"):
+    with pytest.raises(InputError, match="Choose from: ugrid-uni-as-published"):
         rehearse(open_rehearsal(people_file, world), "ugrid-uni", 1)
 
 

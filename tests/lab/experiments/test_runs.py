@@ -198,7 +198,7 @@ def test_a_city_whose_files_are_missing_is_refused_before_anything_runs(make_pla
         work_through([plan], tmp_path / "out", data=None)
     with pytest.raises(InputError, match=r"points\.parquet, which does not exist"):
         check_city("tiny", plan.all_cities()["tiny"], tmp_path)
-    with pytest.raises(InputError, match="does not exist; give it with --data"):
+    with pytest.raises(InputError, match=r"does not exist\. Name it with --data"):
         find_data(tmp_path / "nowhere")
 
 

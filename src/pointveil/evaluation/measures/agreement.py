@@ -1,12 +1,18 @@
-"""Whether both sets of customers get the same facilities."""
+"""How much two answers have in common."""
 
 from collections.abc import Callable
 
 import numpy as np
 
-from pointveil.evaluation.dice import dice
-from pointveil.evaluation.errors import UnmeasuredError
+from pointveil.cells import Bools
+from pointveil.errors import UnmeasuredError
 from pointveil.evaluation.facilities import Chosen, Customers
+
+
+def dice(one: Bools, other: Bools) -> float:
+    """Return the Sørensen–Dice coefficient of two sets given as masks (equation 15); two empty sets agree."""
+    together = int(one.sum()) + int(other.sum())
+    return 2.0 * int((one & other).sum()) / together if together else 1.0
 
 
 def agreement(customers: tuple[Customers, Customers], choose: int, answer: Callable[[Customers], Chosen]) -> float:

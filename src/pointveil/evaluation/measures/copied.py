@@ -3,7 +3,8 @@
 import numpy as np
 from scipy.spatial import cKDTree
 
-from pointveil.evaluation.comparison import Comparison, Floats
+from pointveil.cells import Floats
+from pointveil.evaluation.comparison import Comparison
 from pointveil.evaluation.registry import measure
 
 
@@ -11,8 +12,8 @@ from pointveil.evaluation.registry import measure
     "copied",
     title="Copies",
     better="lower",
-    reading="About what share of synthetic points lie nearer to a real one than a fresh sample of the city would: "
-    "near 0 is right, 1 is a copy of the file.",
+    reading="Rough share of synthetic points that are nearer to a real one than a fresh sample would be: "
+    "near 0 is right, 1 means that the file was copied.",
     real=2,
 )
 def copied_share(comparison: Comparison) -> float:

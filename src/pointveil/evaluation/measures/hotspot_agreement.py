@@ -8,7 +8,7 @@ from scipy.ndimage import gaussian_filter
 
 from pointveil.errors import InputError
 from pointveil.evaluation.comparison import XY, Comparison
-from pointveil.evaluation.dice import dice
+from pointveil.evaluation.measures.agreement import dice
 from pointveil.evaluation.registry import Sizes, measure
 from pointveil.world import World
 
@@ -35,7 +35,7 @@ def density(xy: XY, world: World, *, granularity: int, bandwidth: Pair) -> NDArr
     nothing beyond the bounds). Points outside the bounds are left out. Row 0 is the south. `bandwidth` is the
     standard deviation of the kernel along x and y, in metres.
     """
-    cell = _cell_size(world, granularity)
+    cell = np.array(world.size) / granularity
     index = np.floor((xy - np.array(world.bounds[:2])) / cell)
     index = index[((index >= 0) & (index < granularity)).all(axis=1)].astype(np.int64)
     number = index[:, 1] * granularity + index[:, 0]
@@ -45,16 +45,9 @@ def density(xy: XY, world: World, *, granularity: int, bandwidth: Pair) -> NDArr
     return np.asarray(gaussian_filter(grid, blur, mode="constant"), dtype=np.float64)
 
 
-def _cell_size(world: World, granularity: int) -> Pair:
-    west, south, east, north = world.bounds
-    return np.array([east - west, north - south]) / granularity
-
-
 def find_hotspots(densities: NDArray[np.float64], *, percentile: float = 95.0) -> NDArray[np.bool_]:
-    """Mark the cells whose density is strictly greater than the percentile of all g² cells.
-
-    The percentile is interpolated linearly between the two nearest cells.
-    """
+    """Mark the cells whose density is strictly greater than the percentile of all g² cells."""
+    # The percentile is interpolated linearly between the two nearest cells.
     return densities > np.percentile(densities, percentile)
 
 
@@ -62,8 +55,8 @@ def find_hotspots(densities: NDArray[np.float64], *, percentile: float = 95.0) -
     "hotspots",
     title="Hotspots",
     better="higher",
-    reading="How much of the busiest twentieth of the map, cut {}, is the same: 1 is all of it, 0 none.",
-    sizes=Sizes("granularity", GRANULARITIES, "{0} × {0}", "this finely"),
+    reading="Overlap of the busiest 5 % of the cells of a map of {} cells: 1 means the same, 0 none in common.",
+    sizes=Sizes("granularity", GRANULARITIES, "{0} × {0}", "so many"),
     synthetic=0,
 )
 def hotspot_agreement(
@@ -71,19 +64,11 @@ def hotspot_agreement(
 ) -> float:
     """Return the Sørensen–Dice coefficient of the real and the synthetic hotspots; one kernel serves both.
 
-    Parameters
-    ----------
-    comparison
-        What to compare.
-    granularity
-        Number of cells along each side of the world's bounds.
-    percentile
-        A hotspot is a cell denser than this percentile of all cells.
-    bandwidth
-        Standard deviation of the kernel: metres, or a rule of `BANDWIDTHS`.
+    The world's bounds have `granularity` cells along each side, and a hotspot is one denser than the percentile of
+    all. The bandwidth is the standard deviation of the kernel: metres, or a rule of `BANDWIDTHS`.
     """
     world = comparison.world
-    width = _bandwidth(bandwidth, comparison.real, _cell_size(world, granularity))
+    width = _bandwidth(bandwidth, comparison.real, np.array(world.size) / granularity)
     marks = [
         find_hotspots(density(xy, world, granularity=granularity, bandwidth=width), percentile=percentile)
         for xy in (comparison.real, comparison.synthetic)

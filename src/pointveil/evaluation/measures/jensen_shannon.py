@@ -12,7 +12,7 @@ from pointveil.evaluation.registry import measure
     title="Jensen–Shannon divergence",
     better="lower",
     unit="bits",
-    reading="How easily one tells from a point's 100 m cell which map it comes from: 0 not at all, 1 always.",
+    reading="How well a point's 100 m cell tells which map it comes from: 0 not at all, 1 with certainty.",
 )
 def jensen_shannon(comparison: Comparison, *, cell: float = 100.0, shifts: int = SHIFTS) -> float:
     """Return the mean divergence of the shares of cells of side `cell` metres over random grids."""

@@ -1,7 +1,7 @@
 """Whether a business that wants short ways would open in the same places (Min-Dist)."""
 
 from pointveil.evaluation.comparison import XY, Comparison
-from pointveil.evaluation.facilities import Chosen, Customers, least_distance
+from pointveil.evaluation.facilities import least_distance
 from pointveil.evaluation.measures.agreement import agreement
 from pointveil.evaluation.registry import measure
 
@@ -10,15 +10,15 @@ from pointveil.evaluation.registry import measure
     "least_distance_greedy",
     title="Min-Dist, greedy",
     better="higher",
-    reading="The same when crossings are picked one by one, the best next.",
+    reading="The same, with crossings chosen greedily, one at a time.",
     options={"solver": "greedy"},
 )
 @measure(
     "least_distance",
     title="Min-Dist",
     better="higher",
-    reading="Of the 20 crossings, out of 100, to which people have the shortest way, how many are the same with "
-    "synthetic points: 1 is all, 0 none.",
+    reading="Of the 20 crossings (out of 100) that are nearest to people overall, the share also chosen with "
+    "synthetic points: 1 is all, 0 is none.",
 )
 def least_distance_agreement(
     comparison: Comparison,
@@ -32,8 +32,5 @@ def least_distance_agreement(
 
     Parameters as of `most_influential_agreement`; `solver` is "swaps" or "greedy".
     """
-
-    def answer(customers: Customers) -> Chosen:
-        return least_distance(customers, choose=choose, solver=solver)
-
-    return agreement(comparison.customers(candidates, existing), choose, answer)
+    both = comparison.customers(candidates, existing)
+    return agreement(both, choose, lambda customers: least_distance(customers, choose=choose, solver=solver))

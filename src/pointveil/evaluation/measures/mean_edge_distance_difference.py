@@ -9,7 +9,7 @@ from pointveil.evaluation.registry import measure
     title="MEDD",
     better="lower",
     unit="m",
-    reading="How much farther from, or nearer to, the roads the synthetic points are on average.",
+    reading="How much farther from the roads (or nearer to them) synthetic points are, on average.",
     roads=True,
 )
 def mean_edge_distance_difference(comparison: Comparison) -> float:

@@ -1,7 +1,7 @@
 """Whether a business that wants to attract people would open in the same places (Max-Inf)."""
 
 from pointveil.evaluation.comparison import XY, Comparison
-from pointveil.evaluation.facilities import Chosen, Customers, most_influential
+from pointveil.evaluation.facilities import most_influential
 from pointveil.evaluation.measures.agreement import agreement
 from pointveil.evaluation.registry import measure
 
@@ -10,15 +10,15 @@ from pointveil.evaluation.registry import measure
     "most_influential_greedy",
     title="Max-Inf, greedy",
     better="higher",
-    reading="The same when crossings are picked one by one, the best next.",
+    reading="The same, with crossings chosen greedily, one at a time.",
     options={"solver": "greedy"},
 )
 @measure(
     "most_influential",
     title="Max-Inf",
     better="higher",
-    reading="Of the 20 crossings, out of 100, that attract most people within 500 m, how many are the same with "
-    "synthetic points: 1 is all, 0 none.",
+    reading="Of the 20 crossings (out of 100) that attract most people within 500 m, the share also chosen with "
+    "synthetic points: 1 is all, 0 is none.",
 )
 def most_influential_agreement(
     comparison: Comparison,
@@ -31,21 +31,8 @@ def most_influential_agreement(
 ) -> float:
     """Return the Sørensen–Dice coefficient of the facilities chosen for real and for synthetic customers.
 
-    Parameters
-    ----------
-    comparison
-        Its points are the customers.
-    choose
-        How many facilities to open.
-    reach
-        How far a customer goes, in metres.
-    candidates, existing
-        Where a facility may open (default: the centres), and where there is one already; in metres.
-    solver
-        "exact" or "greedy".
+    Of the candidates (default: the centres), beside the existing ones, `choose` are opened by the solver "exact" or
+    "greedy". A customer goes `reach` metres at most.
     """
-
-    def answer(customers: Customers) -> Chosen:
-        return most_influential(customers, choose=choose, reach=reach, solver=solver)
-
-    return agreement(comparison.customers(candidates, existing), choose, answer)
+    both = comparison.customers(candidates, existing)
+    return agreement(both, choose, lambda side: most_influential(side, choose=choose, reach=reach, solver=solver))

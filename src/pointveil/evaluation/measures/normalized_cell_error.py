@@ -13,7 +13,7 @@ CELLS = Sizes("cell", CELL_SIZES, "{} m", "square")
     "nce",
     title="NCE",
     better="lower",
-    reading="Points too many or too few in {} cells, per real point: 0 is perfect, and 2 means that everybody is in "
+    reading="Surplus and missing points over all {} cells, per real point: 0 is perfect, 2 means that everyone is in "
     "the wrong cell. The grid starts at the corner of the map, as in the paper.",
     sizes=CELLS,
     synthetic=0,

@@ -10,7 +10,7 @@ from pointveil.evaluation.registry import measure
     "off_land",
     title="Share off land",
     better="lower",
-    reading="The share of synthetic points in water or outside the boundary.",
+    reading="Share of synthetic points in water or outside the boundary.",
     real=0,
 )
 def off_land_share(comparison: Comparison) -> float:

@@ -8,7 +8,7 @@ from pointveil.evaluation.registry import measure
     "off_road",
     title="Share off the road",
     better="nearer",
-    reading="How much larger the share of points over 25 m from any road is; below 0, how much smaller.",
+    reading="Share of synthetic points more than 25 m from any road, minus the same share of real points.",
     roads=True,
 )
 def off_road_difference(comparison: Comparison, *, farther_than: float = 25.0) -> float:

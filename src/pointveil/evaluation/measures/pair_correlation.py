@@ -15,7 +15,7 @@ RADII = (12.5, 25.0, 50.0, 100.0, 200.0)
     "pair_correlation",
     title="Pair correlation",
     better="lower",
-    reading="How differently points huddle together at distances up to 200 m: 0 the same, 1 not alike at all.",
+    reading="How differently points cluster at distances up to 200 m: 0 is the same, 1 entirely different.",
     real=2,
     synthetic=2,
 )
@@ -32,10 +32,8 @@ def pair_correlation_error(comparison: Comparison, *, radii: Sequence[float] = R
 
 
 def near_pairs(spots: Spots, radii: Sequence[float]) -> NDArray[np.float64]:
-    """Return the share of all pairs of points that lie at most r apart, for each radius.
-
-    This is Ripley's K over the area, without correction for the edge: both sets have the same edge.
-    """
+    """Return the share of all pairs of points that lie at most r apart, for each radius."""
+    # This is Ripley's K over the area, without correction for the edge: both sets have the same edge.
     count = spots.weights.sum()
     # Points on one spot have the same neighbours, so spots are searched, with weights: whole numbers, hence exact.
     pairs = spots.tree.count_neighbors(spots.tree, np.asarray(radii), weights=(spots.weights, spots.weights)) - count

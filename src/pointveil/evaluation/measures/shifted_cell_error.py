@@ -11,14 +11,12 @@ from pointveil.evaluation.registry import measure
     "nce_shifted",
     title="NCE on random grids",
     better="lower",
-    reading="Points too many or too few in {} cells, per real point, on grids laid at random: 0 is perfect, 2 means "
-    "that everybody is in the wrong cell. The fair one: no method's own grid helps it.",
+    reading="Surplus and missing points over all {} cells, per real point, on random grids: 0 is perfect, 2 means "
+    "that everyone is in the wrong cell. The fair version: no method gains from its own grid.",
     sizes=CELLS,
     synthetic=0,
 )
 def shifted_cell_error(comparison: Comparison, *, cell: float = 100.0, shifts: int = SHIFTS) -> float:
-    """Return the mean NCE in cells of side `cell` metres over random places of the grid.
-
-    A method whose own cells lie on the evaluation grid looks far better than it is; a shifted grid is fair.
-    """
+    """Return the mean NCE in cells of side `cell` metres over random places of the grid."""
+    # A method whose own cells lie on the evaluation grid looks far better than it is; a shifted grid is fair.
     return float(np.mean([cell_error(*counts) for counts in comparison.shifted_cell_counts(cell, shifts)]))

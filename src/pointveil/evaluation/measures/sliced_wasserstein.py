@@ -1,8 +1,8 @@
 """How far the points would have to be carried (sliced Wasserstein)."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats, Ints
 from pointveil.evaluation.comparison import XY, Comparison
 from pointveil.evaluation.registry import measure
 
@@ -12,7 +12,7 @@ from pointveil.evaluation.registry import measure
     title="Sliced Wasserstein distance",
     better="lower",
     unit="m",
-    reading="How far points would have to be carried, seen from the side, to turn one map into the other.",
+    reading="How far points must move along a line, on average, to turn one map into the other.",
 )
 def sliced_wasserstein(comparison: Comparison, *, directions: int = 32) -> float:
     """Return the mean over directions of the least carrying distance along that direction, in metres.
@@ -30,20 +30,18 @@ def sliced_wasserstein(comparison: Comparison, *, directions: int = 32) -> float
     return total / directions
 
 
-def _seen_from(xy: XY, angle: float) -> NDArray[np.float64]:
+def _seen_from(xy: XY, angle: float) -> Floats:
     """Return where the points are along a direction, in metres, sorted."""
     # Not a matrix product: on so few columns, threads of the linear algebra library only cost time.
-    along: NDArray[np.float64] = xy[:, 0] * np.cos(angle) + xy[:, 1] * np.sin(angle)
+    along: Floats = xy[:, 0] * np.cos(angle) + xy[:, 1] * np.sin(angle)
     along.sort()
     return along
 
 
-def _shares(one: int, other: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-    """Pair sorted points of two sizes: which goes with which, and with how much of the whole.
-
-    Worked in whole numbers: the first set's points end at multiples of `other`, the second's at multiples
-    of `one`, on a line of length one × other.
-    """
+def _shares(one: int, other: int) -> tuple[Ints, Ints, Floats]:
+    """Pair sorted points of two sizes: which goes with which, and with how much of the whole."""
+    # Worked in whole numbers: the first set's points end at multiples of `other`, the second's at multiples of `one`,
+    # on a line of length one × other.
     ends = np.union1d(np.arange(1, one + 1) * other, np.arange(1, other + 1) * one)
     weight = np.diff(ends, prepend=0) / (one * other)
     return (ends - 1) // other, (ends - 1) // one, weight

@@ -8,7 +8,7 @@ from pointveil.evaluation.registry import measure
     "total_count",
     title="Total",
     better="lower",
-    reading="By what share the total number of points is wrong.",
+    reading="Relative error of the total number of points.",
     synthetic=0,
 )
 def total_count_error(comparison: Comparison) -> float:

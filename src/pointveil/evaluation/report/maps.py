@@ -1,7 +1,5 @@
 """Points, streets and water as small whole numbers, for a map in a page."""
 
-from __future__ import annotations
-
 import base64
 from typing import Any
 
@@ -19,13 +17,13 @@ DETAIL = 6000  # shapes are drawn no finer than the map's longer side over this
 
 def encode_map(world: World) -> dict[str, Any]:
     """Return the size of the map, its streets and its water."""
-    west, south, east, north = world.bounds
-    reach = max(east - west, north - south)
+    width, height = world.size
+    reach = max(width, height)
     coarse = max(1.0, reach / DETAIL)
     return {
         "metres": reach,
-        "width": (east - west) / reach,
-        "height": (north - south) / reach,
+        "width": width / reach,
+        "height": height / reach,
         "streets": _encode_shapes(_lines(world), world, coarse),
         "water": _encode_shapes(_rings(world), world, coarse),
     }

@@ -1,7 +1,5 @@
 """The owner's report: one page with both maps, where they differ, and what each number means."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any
@@ -21,15 +19,7 @@ OFFSETS = np.array([0, 1, 2, 3, 4, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50, 75, 100
 
 
 def write_report(path: Path, result: Evaluation) -> None:
-    """Write the report: it contains real points, so it is for their owner only.
-
-    Parameters
-    ----------
-    path
-        The HTML file to write; it needs no other file and no network.
-    result
-        The numbers, with what was compared.
-    """
+    """Write the report, one HTML file that needs no network: it contains real points, so it is for their owner only."""
     write_page(path, report_page(result))
 
 

@@ -1,7 +1,5 @@
 """Put a template, its style, its script and its data into one file that needs nothing else."""
 
-from __future__ import annotations
-
 import json
 from html import escape
 from importlib.resources import files
@@ -16,17 +14,7 @@ SCRIPTS = ("maps.js", "charts.js", "page.js")
 
 
 def compose(title: str, banner: str, kind: str, data: dict[str, Any]) -> str:
-    """Return a whole page.
-
-    Parameters
-    ----------
-    title, banner
-        Of the page; the banner stays in sight.
-    kind
-        "report" or "release": what the page is, for its style and script.
-    data
-        What the script draws, ready for JSON.
-    """
+    """Return a whole page that draws `data`; `kind`, "report" or "release", chooses its style and script."""
     parts = {
         "TITLE": escape(title),
         "BANNER": escape(banner),
@@ -48,11 +36,7 @@ def _read(name: str) -> str:
 
 def write_page(path: Path, page: str) -> None:
     """Write a page that appears whole or not at all."""
-
-    def write(new: Path) -> None:
-        new.write_text(page, encoding="utf-8")
-
-    write_whole(path, write)
+    write_whole(path, lambda new: new.write_text(page, encoding="utf-8"))
 
 
 def statement_data(statement: Statement | None) -> dict[str, Any] | None:
@@ -61,7 +45,7 @@ def statement_data(statement: Statement | None) -> dict[str, Any] | None:
         return None
     content = statement.model_dump(mode="json", by_alias=True)
     return {
-        "words": statement.in_plain_words,
+        "words": statement.promise,
         "rehearsal": statement.rehearsal,
         "epsilon": statement.guarantee.epsilon,
         "unit": statement.guarantee.unit,

@@ -1,7 +1,5 @@
 """What the numbers mean, in sentences for people who have a minute."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
@@ -14,7 +12,7 @@ Level = Literal["good", "fair", "poor", "none"]
 Answer = tuple[str, str, Level]
 
 
-NO_PROOF = "This finds careless copying; it proves nothing about privacy, only the statement promises that."
+NO_PROOF = "This detects careless copying. It proves nothing about privacy: that is what the statement is for."
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,7 @@ def _ranges(result: Evaluation, value: float) -> Answer:
 def _hotspots(_: Evaluation, value: float) -> Answer:
     return (
         f"{value:.0%} the same",
-        "Of the busiest twentieth of the map, cut into 256 × 256 cells, this much is busiest in both.",
+        "Overlap of the busiest 5 % of cells, on a map of 256 × 256 cells.",
         _level(1 - value, 0.1, 0.3),
     )
 

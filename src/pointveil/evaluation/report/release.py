@@ -1,44 +1,37 @@
 """The page that goes with a release: nothing on it comes from the real points."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 
 from pointveil.cells import Grid
 from pointveil.errors import InputError
 from pointveil.estimate.predicted_error import predict_cell_error
-from pointveil.evaluation.comparison import XY
+from pointveil.evaluation.comparison import XY, Comparison
 from pointveil.evaluation.measures.normalized_cell_error import CELL_SIZES
+from pointveil.evaluation.measures.shifted_cell_error import shifted_cell_error
 from pointveil.evaluation.points import with_coordinates
 from pointveil.evaluation.report.maps import encode_map, encode_points
 from pointveil.evaluation.report.pages import compose, statement_data, write_page
 from pointveil.evaluation.report.readings import Card
-from pointveil.evaluation.report.repetition import predict_by_repetition, repeat_release
+from pointveil.methods import Method
+from pointveil.releases import synthesize
 from pointveil.statement import Statement
+from pointveil.vault import Vault
 from pointveil.world import World
 
-NOT_ASKED = "the real points were not asked. It may be off by a third, sometimes by half."
+NOT_ASKED = "the real points were not used. It may be off by a third, sometimes by half."
 BANNER = "made from the release alone: nothing on this page comes from the real points"
+TOO_EASY = 0.8  # error of a repetition, by that of the release: smoother than a city, so easier to repeat
+MOST = 2.0
+SEED = 0
 
 
 def write_release_report(path: Path, synthetic: XY, world: World, statement: Statement | None) -> None:
-    """Write the page; it has no parameter for real points, so it cannot tell about them.
-
-    Parameters
-    ----------
-    path
-        The HTML file to write; it needs no other file and no network.
-    synthetic
-        The released points, in metres.
-    world
-        What is public.
-    statement
-        What was promised about the release.
-    """
+    """Write one HTML file that needs no network; it has no parameter for real points, so it cannot tell about them."""
     write_page(path, release_page(synthetic, world, statement))
 
 
@@ -66,16 +59,49 @@ def release_page(synthetic: XY, world: World, statement: Statement | None) -> st
 
 
 def predict_errors(xy: XY, world: World, statement: Statement) -> list[float | None]:
-    """Return the error to expect in cells of each size, from the released points and the statement alone.
-
-    A method that asked how far from streets people are knows much of what lies within a region, so the error cannot
-    be guessed from the regions: the release is repeated instead.
-    """
+    """Return the error to expect in cells of each size, from the released points and the statement alone."""
+    # A method that asked how far from streets people are knows much of what lies within a region, so the error cannot
+    # be guessed from the regions: the release is repeated instead.
     if len(xy) and any(question.purpose == "offset" for question in statement.questions):
         again = repeat_release(xy, world, statement)
         if again is not None:
             return [predict_by_repetition(xy, again, world, float(cell)) for cell in CELL_SIZES]
     return [_guess(xy, world, statement, cell) for cell in CELL_SIZES]
+
+
+def repeat_release(synthetic: XY, world: World, statement: Statement) -> XY | None:
+    """Return the points of a second release that takes the first for real, with the same method and noise.
+
+    Nothing private is asked: the first release is public, and the noise of the second protects nobody. None if this
+    version does not know the method, or cannot do what the statement says.
+    """
+    method = _method(statement)
+    if method is None:
+        return None
+    x, y = world.projection.from_metres(synthetic).T
+    table = pa.table({"x": x, "y": y})
+    epsilon = Fraction(statement.guarantee.epsilon) / statement.guarantee.points_per_unit
+    vault = Vault.rehearse(table, world, epsilon=epsilon, seed=SEED, columns=("x", "y"), crs=world.projection.crs)
+    try:
+        again = synthesize(vault, method, seed=SEED)
+    except (InputError, ValueError):  # a statement may name any parameters
+        return None
+    return world.projection.to_metres(again.coordinates)
+
+
+def predict_by_repetition(synthetic: XY, again: XY, world: World, cell: float) -> float:
+    """Return the error to expect of the release, from that of its repetition."""
+    if not len(synthetic) or not len(again):
+        return MOST
+    return min(MOST, shifted_cell_error(Comparison(synthetic, again, world), cell=cell) / TOO_EASY)
+
+
+def _method(statement: Statement) -> Method | None:
+    used = statement.method
+    try:
+        return None if used is None else Method.restore(used.name, used.parameters, used.split)
+    except (InputError, KeyError, TypeError):
+        return None
 
 
 def _guess(xy: XY, world: World, statement: Statement, cell: int) -> float | None:
@@ -95,7 +121,7 @@ def _cards(xy: XY, statement: Statement, predicted: float | None) -> list[Card]:
     epsilon = float(Fraction(statement.guarantee.epsilon))
     drawn = "Each is drawn from noisy counts. No line of the file stands for a person."
     answers = [
-        Card("How is everybody protected?", f"epsilon = {epsilon:g}", statement.in_plain_words, "none"),
+        Card("How is everybody protected?", f"epsilon = {epsilon:g}", statement.promise, "none"),
         Card("What is in the file?", f"{len(xy):,} points", drawn, "none"),
     ]
     if predicted is not None:

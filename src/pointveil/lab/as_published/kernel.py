@@ -59,11 +59,9 @@ def sample_around(
     world: World,
     rng: np.random.Generator,
 ) -> Floats:
-    """Return a point around each centre, drawn again until it lies in its region and on land.
-
-    `spread` is the region's diameter in bandwidths. A radius larger than the diameter never falls into the region,
-    so it is left out from the start: what comes out has the same law, several times sooner.
-    """
+    """Return a point around each centre, drawn again until it lies in its region and on land."""
+    # `spread` is the region's diameter in bandwidths. A radius larger than the diameter never falls into the region, so
+    # it is left out from the start: what comes out has the same law, several times sooner.
     xy = centre.copy()
     left = np.arange(len(centre))
     for _ in range(TRIES):

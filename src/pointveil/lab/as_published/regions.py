@@ -4,10 +4,9 @@ import math
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from pointveil.cells import Everywhere, Floats, Grid, NestedGrid, Regions, Voronoi
+from pointveil.cells import Everywhere, Floats, Grid, Ints, NestedGrid, Regions, Voronoi
 from pointveil.ground import clip_to_land
 from pointveil.partition import Counted
 from pointveil.partition.clusters import distinct, move_centres
@@ -54,7 +53,7 @@ def count_noisily(
     return Counted(regions, np.where(land.area > 0, counts, 0.0), land)
 
 
-def noisy_counts(tally: NDArray[np.int64], epsilon: float, rng: np.random.Generator) -> Floats:
+def noisy_counts(tally: Ints, epsilon: float, rng: np.random.Generator) -> Floats:
     """Add Laplace noise in floating point, round, and set what is negative to zero."""
     return np.asarray(np.maximum(np.rint(tally + rng.laplace(0, 1 / epsilon, len(tally))), 0.0))
 

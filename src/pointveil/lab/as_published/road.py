@@ -1,7 +1,5 @@
 """The paper's Road, word for word. NOT PRIVATE: true total, ranges taken from the data."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,11 +26,6 @@ class Edges:
     counts: Ints
     near: Nearest
 
-    @property
-    def total(self) -> int:
-        """How many points will be made."""
-        return int(self.counts.sum())
-
 
 def count_edges(vault: Rehearsal, world: World, shares: Shares, rng: np.random.Generator) -> Edges:
     """Count the points that are nearest to each edge, with noise, and rescale to the true total. Not private."""
@@ -50,7 +43,18 @@ def place(vault: Rehearsal, world: World, counted: Edges, shares: Shares, rng: n
     along = Histograms.of(near.edge, near.along, bins, network.lengths, shares["along"], rng)
     beside = np.full(len(network), EMPTY_REACH)
     offset = Histograms.of(near.edge, near.offset, bins, beside, shares["offset"], rng)
-    return _place(world, network, counts, along, offset, rng)
+    # Draw place, offset and side of every point, again and again for those in water.
+    edge = np.repeat(np.arange(len(counts)), counts)
+    xy = np.zeros((len(edge), 2))
+    wet = np.arange(len(edge))
+    for _ in range(MOST_TRIES):
+        foot, direction = places_along(network.streets.segments, edge[wet], along.draw(edge[wet], rng))
+        away = offset.draw(edge[wet], rng) * rng.choice([-1.0, 1.0], len(wet))
+        xy[wet] = foot + np.column_stack([-direction[:, 1], direction[:, 0]]) * away[:, None]
+        wet = wet[~world.on_land(xy[wet])]
+        if not len(wet):
+            break
+    return np.delete(xy, wet, axis=0)
 
 
 def noisy_counts(true: Ints, epsilon: float, rng: np.random.Generator) -> Ints:
@@ -66,15 +70,14 @@ class Histograms:
     """One histogram of a value for each edge, with noise in its bins."""
 
     first: Ints  # where the bins of each edge begin, and where the last ones end
-    # where the first bin of each edge begins, and how wide its bins are
-    lower: Floats
-    width: Floats
+    lower: Floats  # where the first bin of each edge begins
+    width: Floats  # of its bins
     running: Floats  # the sum of all weights up to each bin, this one included
 
     @classmethod
     def of(
         cls, edge: Ints, values: Floats, bins: Ints, empty: Floats, epsilon: float, rng: np.random.Generator
-    ) -> Histograms:
+    ) -> "Histograms":
         """Count values by edge and bin, from the least value to the largest; an empty edge reaches to `empty`."""
         lower, upper = np.full(len(bins), np.inf), np.full(len(bins), -np.inf)
         np.minimum.at(lower, edge, values)
@@ -100,20 +103,3 @@ class Histograms:
         cell = np.clip(cell, self.first[edge], self.first[edge + 1] - 1)
         value = self.lower[edge] + (cell - self.first[edge] + rng.random(len(edge))) * self.width[edge]
         return np.asarray(value, dtype=np.float64)
-
-
-def _place(
-    world: World, network: Network, counts: Ints, along: Histograms, offset: Histograms, rng: np.random.Generator
-) -> Floats:
-    """Draw place, offset and side of every point, again and again for those in water."""
-    edge = np.repeat(np.arange(len(counts)), counts)
-    xy = np.zeros((len(edge), 2))
-    wet = np.arange(len(edge))
-    for _ in range(MOST_TRIES):
-        foot, direction = places_along(network.streets.segments, edge[wet], along.draw(edge[wet], rng))
-        away = offset.draw(edge[wet], rng) * rng.choice([-1.0, 1.0], len(wet))
-        xy[wet] = foot + np.column_stack([-direction[:, 1], direction[:, 0]]) * away[:, None]
-        wet = wet[~world.on_land(xy[wet])]
-        if not len(wet):
-            break
-    return np.delete(xy, wet, axis=0)

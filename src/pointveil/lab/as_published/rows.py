@@ -1,7 +1,5 @@
 """The ten methods as published, as one table; only a rehearsal can run them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,8 +7,8 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats
 from pointveil.errors import InputError
 from pointveil.lab.as_published import kernel, regions, road
 from pointveil.partition import Counted
@@ -24,7 +22,7 @@ from pointveil.world import World
 STAMP = "NOT PRIVATE: a method as published, for comparison only"
 TRUE_TOTAL = "The true number of points sets the size of the grid, and one more point can change it."
 RESCALED = "Counts are rescaled to the true number of points, which can be read off the result."
-RANGES = "The ranges of the histograms are those of the real points, and edges that have none are told from the others."
+RANGES = "Histogram ranges come from the real points, and edges without points can be told from the others."
 FLOATS = "The noise is drawn in floating point from a seeded generator."
 KERNEL = (
     "The kernel has an infinite density at the real point it is drawn around, so it marks that point's exact place."
@@ -32,7 +30,7 @@ KERNEL = (
 
 Shares = Mapping[str, float]
 Divide = Callable[[Rehearsal, World, Shares, np.random.Generator], Any]
-Place = Callable[[Rehearsal, World, Any, Shares, np.random.Generator], NDArray[np.float64]]
+Place = Callable[[Rehearsal, World, Any, Shares, np.random.Generator], Floats]
 
 
 @dataclass(frozen=True)
@@ -40,29 +38,18 @@ class Published:
     """A method as published."""
 
     name: str  # as in the table
-    # the paper's partitioning and generation
-    divide: Divide
-    place: Place
+    divide: Divide  # the paper's partitioning
+    place: Place  # and generation
     split: Mapping[str, Fraction]  # the part of epsilon for each purpose, as the paper found best
     why_not_private: tuple[str, ...]  # what breaks the promise, in sentences
 
 
 def rehearse(vault: Rehearsal, name: str, seed: int) -> SyntheticPoints:
-    """Make points by a method as published, from a rehearsal's exact answers. Not private.
-
-    Parameters
-    ----------
-    vault
-        A rehearsal (`Vault.rehearse`); a real vault is refused.
-    name
-        A row of `AS_PUBLISHED`.
-    seed
-        Repeats everything: noise and points.
-    """
+    """Make points by a row of `AS_PUBLISHED`, from a rehearsal's exact answers only, as it is not private."""
     if not isinstance(vault, Rehearsal):
-        raise InputError("A method as published is not private: it runs on a rehearsal only (Vault.rehearse).")
+        raise InputError("A method as published is not private: it runs only on a rehearsal (Vault.rehearse).")
     if name not in AS_PUBLISHED:
-        raise InputError(f"There is no method '{name}' as published. There are: {', '.join(AS_PUBLISHED)}.")
+        raise InputError(f"There is no method '{name}' as published. Choose from: {', '.join(AS_PUBLISHED)}.")
     row, world, rng = AS_PUBLISHED[name], vault.world, np.random.default_rng(seed)
     shares = {purpose: float(part * vault.epsilon) for purpose, part in row.split.items()}
     counted = row.divide(vault, world, shares, rng)
@@ -76,7 +63,7 @@ def not_private(vault: Rehearsal, row: Published) -> Statement:
     statement = vault.statement
     split = {purpose: str(part) for purpose, part in row.split.items()}
     guarantee = statement.guarantee.model_copy(
-        update={"epsilon": str(vault.epsilon), "unit": "nobody: epsilon is what the paper claims, and it is not kept"}
+        update={"epsilon": str(vault.epsilon), "unit": "nobody: epsilon is the paper's claim, which does not hold"}
     )
     return statement.model_copy(
         update={
@@ -89,9 +76,7 @@ def not_private(vault: Rehearsal, row: Published) -> Statement:
     )
 
 
-def _weighted(
-    vault: Rehearsal, world: World, counted: Counted, _: Shares, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _weighted(vault: Rehearsal, world: World, counted: Counted, _: Shares, rng: np.random.Generator) -> Floats:
     placement = WeightedUniform(0.5)
     return placement.draw(world, counted, placement.ask(vault, world, counted, {}), counted.total, rng)
 

@@ -2,9 +2,7 @@
 
 from pointveil.lab.audit.auditor import FAST as FAST
 from pointveil.lab.audit.auditor import Effort as Effort
-from pointveil.lab.audit.auditor import Finding as Finding
 from pointveil.lab.audit.auditor import audit as audit
 from pointveil.lab.audit.auditor import effort_for as effort_for
 from pointveil.lab.audit.auditor import subjects as subjects
-from pointveil.lab.audit.auditor import worst as worst
 from pointveil.lab.audit.subjects import Subject as Subject

@@ -1,10 +1,7 @@
 """Try to break a promise: run every case against a subject, and tell what was proved."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from pointveil.lab.audit.city import ACROSS, HOME, IN_COMPANY, ONE_STRANGER, ROUND_THE_CORNER, City
 from pointveil.lab.audit.evidence import CONFIDENCE, Evidence, Trials, examine
@@ -14,14 +11,9 @@ from pointveil.lab.audit.subjects import MAX_POINTS, Subject, method_subject
 from pointveil.lab.audit.trials import canary_trials, pair_trials, pool
 from pointveil.methods import METHODS
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-SUSPICION = 0.75
-"""How sure a test must be that a promise is broken, for another one on fresh trials to be made."""
+SUSPICION = 0.75  # how sure a test must be that a promise is broken, for another one on fresh trials to be made
 MORE_TESTS = 2
-ALARM = 1e-6
-"""The chance that all later tests together refute a true promise."""
+ALARM = 1e-6  # the chance that all later tests together refute a true promise
 
 
 @dataclass(frozen=True)
@@ -29,20 +21,17 @@ class Effort:
     """How much is tried."""
 
     runs: int = 28  # releases for each pair of neighbours; some get several times as many
-    # canaries whose coins are guessed in each city, and the releases that may be made for them at most
-    canaries: int = 4000
-    releases: int = 6
-    # blocks along a side of the city, and people in the crowd in its corner
-    blocks: int = 40
-    crowd: int = 60_000
+    canaries: int = 4000  # whose coins are guessed in each city
+    releases: int = 6  # that may be made for them at most
+    blocks: int = 40  # along a side of the city
+    crowd: int = 60_000  # people in its corner
     again: int = 4  # how many times as many trials each further test has
     every_pair: bool = False  # whether pairs are tried, too, that seldom tell more than others
 
 
 FAST = Effort()
 LONG_RUNS = 120
-QUICK = 6
-"""How many times as many runs the heaviest pairs get, and in the long form cities, where a release takes no time."""
+QUICK = 6  # times as many runs for the heaviest pairs, and in the long form cities, where a release takes no time
 
 
 def effort_for(runs: int) -> Effort:
@@ -64,10 +53,9 @@ class Case:
 class Finding:
     """What one case showed about one subject."""
 
-    # what was attacked, how, and the epsilon that it claims
-    subject: str
-    case: str
-    claim: float
+    subject: str  # what was attacked
+    case: str  # how
+    claim: float  # its epsilon
     evidence: Evidence  # the guesses, and how many were right
     flagged: bool  # whether the claim seemed false at first, and was refuted on fresh trials then, almost surely
 
@@ -93,10 +81,7 @@ def runs_of(subject: Subject, pair: Pair, effort: Effort) -> int:
 def cities_for(subject: Subject, effort: Effort) -> dict[str, City]:
     """Return the cities that suit the unit which a subject protects."""
     blocks, crowd = effort.blocks, effort.crowd
-    cities = {
-        "canaries, each alone": City(blocks, crowd),
-        "canaries in company": City(blocks, 0, IN_COMPANY),
-    }
+    cities = {"canaries, each alone": City(blocks, crowd), "canaries in company": City(blocks, 0, IN_COMPANY)}
     if subject.points_per_unit > 1:
         return {**cities, "canaries on two streets": City(blocks, crowd, homes=(HOME, ROUND_THE_CORNER))}
     return {**cities, "canaries and a stranger": City(blocks, crowd, ONE_STRANGER, ACROSS)}

@@ -1,7 +1,5 @@
 """Cities in which many canaries live far apart: one release is as many trials."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 from functools import cache
@@ -21,8 +19,7 @@ HOME, ROUND_THE_CORNER, ACROSS = (37.5, 3.25), (3.25, 62.5), (8.0, 42.0)
 CROWD_PERSON, COMPANY_PERSON = 10**7, 2 * 10**7
 CROWD_PLACES = 1000
 ALONE = (0,)
-IN_COMPANY = (*range(20), 30, 50, 80, 120)
-"""How many people stand beside a canary: every small number, because rules for few people jump at one of them."""
+IN_COMPANY = (*range(20), 30, 50, 80, 120)  # every small number, because rules for few people jump at one of them
 ONE_STRANGER = (1,)
 
 

@@ -1,21 +1,16 @@
 """How much epsilon a series of guesses proves: a lower bound that holds with stated confidence."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import beta
 
-from pointveil.cells import Bools, Floats
+from pointveil.cells import Bools, Floats, Ints
 
 CONFIDENCE = 0.95
-FIT, CHOOSE = 0.25, 0.5
-"""Parts of the trials that fit a score and choose a threshold; the rest, never looked at before, is the test."""
-LEAST_FOR_MIXTURE = 200
-"""With fewer trials no mixture is learned: it would only remember them."""
+FIT, CHOOSE = 0.25, 0.5  # parts of the trials that fit a score and choose a threshold; the rest is the test
+LEAST_FOR_MIXTURE = 200  # with fewer trials no mixture is learned: it would only remember them
 LEAST_OF_A_KIND = 24
 MOST_CUTS = 200
 ENDS = ("≥", "≤", "=")
@@ -25,8 +20,7 @@ often right, once for rules that apply seldom."""
 STRICT = 0.999
 ALL_THAT_TOUCH, ALL_THAT_MOVE = "likelihood ratio of all cells that touch", "cells that move"
 """Features that need no choice: above zero means "present", below zero "absent"."""
-MOST_MOVING, LEAST_MOVE = 8, 3.5
-"""Cells that are taken to move with a unit: at most so many, each by at least so many standard errors."""
+MOST_MOVING, LEAST_MOVE = 8, 3.5  # cells that are taken to move with a unit, each by so many standard errors
 
 
 @dataclass(frozen=True)
@@ -36,15 +30,13 @@ class Trials:
     present: Bools  # for each trial whether the unit was in the data: an even coin, thrown before the release
     seen: Floats  # one row a trial, one column a feature of what was published; NaN where there is none
     names: tuple[str, ...]  # what the features are
-    # for each question whose cells were the same in all trials: one row a trial, one column a cell
-    answers: tuple[Floats, ...] = ()
-    # the kind of each trial, if there are several: a guess may be made for one kind alone
-    group: NDArray[np.int64] | None = None
+    answers: tuple[Floats, ...] = ()  # (trials, cells) for each question whose cells were the same in all trials
+    group: Ints | None = None  # the kind of each trial, if there are several: a guess may be made for one kind alone
 
     def __len__(self) -> int:
         return len(self.present)
 
-    def part(self, start: float, stop: float) -> Trials:
+    def part(self, start: float, stop: float) -> "Trials":
         """Return the trials between two fractions of all."""
         rows = slice(round(start * len(self)), round(stop * len(self)))
         group = None if self.group is None else self.group[rows]
@@ -71,12 +63,10 @@ class Rule:
 
     feature: int  # its column; the learned mixture stands after all others
     name: str
-    # guess "present" between these two values
-    present_from: float = math.inf
-    present_to: float = -math.inf
-    # guess "absent" between these two values
-    absent_from: float = math.inf
-    absent_to: float = -math.inf
+    present_from: float = math.inf  # guess "present" from this value
+    present_to: float = -math.inf  # up to this one
+    absent_from: float = math.inf  # guess "absent" from this value
+    absent_to: float = -math.inf  # up to this one
     kind: int | None = None  # the only kind of trials for which anything is guessed, if not for all
 
     def guesses(self, values: Floats) -> tuple[Bools, Bools]:
@@ -90,8 +80,7 @@ class Rule:
 class Evidence:
     """What a test showed."""
 
-    # how many guesses were right, of how many
-    correct: int
+    correct: int  # how many guesses were right
     guesses: int
     trials: int  # how many trials there were in all, those for choosing included
     rule: str  # what was guessed from, in words
@@ -112,10 +101,8 @@ class Evidence:
 
 
 def examine(trials: Trials) -> Evidence:
-    """Choose a few rules on one half of the trials, test each on the other half, once, and return the strongest.
-
-    One rule is known beforehand, and tested on all trials.
-    """
+    """Choose a few rules on one half of the trials, test each on the other half, once, and return the strongest."""
+    # One rule is known beforehand, and tested on all trials.
     half = trials.part(CHOOSE, 1)
     rules = [(choose(trials.part(0, CHOOSE), caution), half) for caution in CAUTIONS]
     if len(trials) >= LEAST_FOR_MIXTURE:
@@ -173,7 +160,7 @@ class Mixture:
     weights: Floats
 
     @classmethod
-    def fit(cls, trials: Trials) -> Mixture:
+    def fit(cls, trials: Trials) -> "Mixture":
         """Learn the weights."""
         seen = _finite(trials)
         middle = np.median(seen, axis=0) if len(seen) else np.zeros(seen.shape[1])
@@ -196,10 +183,8 @@ def _finite(trials: Trials) -> Floats:
 
 
 def choose(trials: Trials, caution: float) -> Rule:
-    """Return the rule with the best bound on these trials, among all features, kinds, ends and single values.
-
-    Of equal ones it is that of the feature with the fewest values, which is least likely to be right by chance.
-    """
+    """Return the rule with the best bound on these trials, among all features, kinds, ends and single values."""
+    # Of equal ones it is that of the feature with the fewest values, which is least likely to be right by chance.
     best, chosen = (-math.inf, 0), Rule(0, "nothing")
     for kind in trials.kinds():
         of_kind = trials.of_kind(kind)
@@ -207,31 +192,27 @@ def choose(trials: Trials, caution: float) -> Rule:
         for feature, name in enumerate(trials.names):
             tally = tally_of(seen[:, feature], present)
             if tally is not None:
-                worth, plan = tally.best(caution)
+                worth, *cuts = tally.best(caution)
                 if (worth, -len(tally.cuts)) > best:
-                    best, chosen = (worth, -len(tally.cuts)), plan.rule(feature, name, kind)
+                    best, chosen = (worth, -len(tally.cuts)), rule_of(feature, name, kind, *cuts)
     return chosen
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What to guess from a feature: "present" at one of the ENDS from a value on, "absent" at another, or at none."""
-
-    present: tuple[int, float] | None
-    absent: tuple[int, float] | None
-
-    def rule(self, feature: int, name: str, kind: int | None) -> Rule:
-        """Return it as a rule."""
-        present, absent = (_span(part) for part in (self.present, self.absent))
-        words = ", else ".join(
-            f"{said}{ENDS[part[0]]} {part[1]:.6g}"
-            for said, part in ((f"{name} ", self.present), ("" if self.present else f"not {name} ", self.absent))
-            if part is not None
-        )
-        return Rule(feature, words if kind is None else f"{words}, {kind} beside", *present, *absent, kind)
+Cut = tuple[int, float] | None  # one of the ENDS, and the value from which on something is guessed there
 
 
-def _span(part: tuple[int, float] | None) -> tuple[float, float]:
+def rule_of(feature: int, name: str, kind: int | None, shown: Cut, hidden: Cut) -> Rule:
+    """Return the rule that guesses "present" at one end of a feature, and "absent" at another, or at none."""
+    words = ", else ".join(
+        f"{said}{ENDS[part[0]]} {part[1]:.6g}"
+        for said, part in ((f"{name} ", shown), ("" if shown else f"not {name} ", hidden))
+        if part is not None
+    )
+    words = words if kind is None else f"{words}, {kind} beside"
+    return Rule(feature, words, *_span(shown), *_span(hidden), kind)
+
+
+def _span(part: Cut) -> tuple[float, float]:
     if part is None:
         return math.inf, -math.inf
     end, value = part
@@ -243,10 +224,10 @@ class Tally:
     """How many trials lie above, below and on each of many values: one row an end, then shown and hidden ones."""
 
     cuts: Floats
-    counts: NDArray[np.int64]
+    counts: Ints
 
-    def best(self, caution: float) -> tuple[float, Plan]:
-        """Return the best plan, and its worth."""
+    def best(self, caution: float) -> tuple[float, Cut, Cut]:
+        """Return where best to guess "present" and "absent", and what that is worth."""
         all_counts = self.counts.sum(axis=1)
         at = [np.argmax(quick_bound(self.counts[:, side], all_counts, caution), axis=1) for side in (0, 1)]
         ends = np.arange(len(ENDS))
@@ -262,7 +243,7 @@ class Tally:
         absent_end = end if number < 2 * len(ENDS) else other[end]
         shown = (end, float(values[0][end])) if number < len(ENDS) or number >= 2 * len(ENDS) else None
         hidden = (absent_end, float(values[1][absent_end])) if number >= len(ENDS) else None
-        return float(worth[number]), Plan(shown, hidden)
+        return float(worth[number]), shown, hidden
 
 
 def tally_of(values: Floats, present: Bools) -> Tally | None:

@@ -1,16 +1,13 @@
 """What an attacker looks at in a release to tell whether somebody was in the data."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from pointveil.cells import Floats, Ints
+from pointveil.cells import Bools, Floats, Ints
 from pointveil.lab.audit.evidence import ALL_THAT_TOUCH
 from pointveil.lab.audit.scattered import look_at_scatter
 from pointveil.lab.audit.subjects import Asked, Records, Release
@@ -60,10 +57,8 @@ def look_at_units(release: Release, world: World, units: Units, known: Known) ->
 
 
 def look_at_counts(columns: Columns, name: str, asked: Asked, units: Units, known: Known) -> tuple[Floats, Floats]:
-    """Add what a count tells: how much the unit's cell has over what is known, and how likely that makes it.
-
-    Where two units share a cell, neither is looked at: the other is not known.
-    """
+    """Add what a count tells: how much the unit's cell has over what is known, and how likely that makes it."""
+    # Where two units share a cell, neither is looked at: the other is not known.
     answer = asked.answer
     assert isinstance(answer, NoisyCounts)  # noqa: S101 - told apart by the caller
     size, epsilon = len(answer.values), float(answer.noise_epsilon)
@@ -87,7 +82,7 @@ def look_at_counts(columns: Columns, name: str, asked: Asked, units: Units, know
     return _where(first >= 0, excess[here]), likelihood
 
 
-def look_at_alike(columns: Columns, name: str, excess: Floats, here: Ints, there: NDArray[np.bool_]) -> None:
+def look_at_alike(columns: Columns, name: str, excess: Floats, here: Ints, there: Bools) -> None:
     """Add how much the unit's cell has over others that should have noise of their own."""
     usual = float(np.median(excess))
     columns.add(f"{name}: excess over the usual", _where(there, excess[here] - usual))
@@ -122,7 +117,7 @@ def _first(unit: Ints, units: int) -> Ints:
     return np.where(found, first, -1)
 
 
-def _where(known: NDArray[np.bool_], values: Floats) -> Floats:
+def _where(known: Bools, values: Floats) -> Floats:
     return np.where(known, values, np.nan)
 
 
@@ -171,7 +166,7 @@ def look_at_whole(columns: Columns, release: Release, without: Records, present:
     columns.add("rows in the order of the file", _alignment(release.xy, without.xy, present.xy))
 
 
-def look_at_values(columns: Columns, name: str, values: NDArray[np.int64]) -> None:
+def look_at_values(columns: Columns, name: str, values: Ints) -> None:
     """Add what all values of an answer have in common."""
     numbers = np.asarray(values)
     columns.add(f"{name}: least", numbers.min())

@@ -1,7 +1,5 @@
 """Methods that are wrong on purpose: an audit that does not catch every one of them is worth nothing."""
 
-from __future__ import annotations
-
 import math
 import secrets
 from collections.abc import Callable
@@ -13,17 +11,15 @@ import numpy as np
 
 from pointveil.cells import Everywhere, Floats, Grid, Ints
 from pointveil.lab.audit.questions import ask_scatter
-from pointveil.lab.audit.subjects import CLAIM, MAX_POINTS, Publisher, Records, Subject
+from pointveil.lab.audit.subjects import CLAIM, MAX_POINTS, Publisher, Records, Subject, opening
 from pointveil.vault import NoisyCounts, Rehearsal, Share, Sites, Vault
 from pointveil.world import World
 
 HALF = Fraction(1, 2)
-
-
 Noisy = Callable[["Leaky", Ints, Fraction], object]
 
 
-def enough_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
+def enough_noise(vault: "Leaky", exact: Ints, epsilon: Fraction) -> Ints:
     """Add the noise that an honest vault would add."""
     return exact + vault.laplace(epsilon / vault.points_per_unit, len(exact))
 
@@ -60,12 +56,8 @@ def open_leaky(kind: type[Leaky] = Leaky, **wrong: Any) -> Callable[[Records, Wo
     """Return what opens a leaky vault."""
 
     def opened(records: Records, world: World, subject: Subject) -> Leaky:
-        person = {"person": "person", "max_points": subject.points_per_unit} if subject.points_per_unit > 1 else {}
-        vault = Vault.rehearse(
-            records.table(), world, epsilon=99, seed=secrets.randbits(60), columns=("x", "y"),
-            crs=world.projection.crs, **person,
-        )  # fmt: skip
-        return kind(vault, **wrong)
+        options = opening(world, subject)
+        return kind(Vault.rehearse(records.table(), world, epsilon=99, seed=secrets.randbits(60), **options), **wrong)
 
     return opened
 
@@ -323,10 +315,6 @@ def _mutant(name: str, publish: Publisher, opener: Any = None, points_per_unit: 
     return Subject(name, publish, CLAIM, points_per_unit, opener or open_leaky())
 
 
-def _scattered(vault: Any) -> tuple[Floats, str]:
-    return cast("tuple[Floats, str]", ask_scatter(12)(vault))
-
-
 MUTANTS: dict[str, Subject] = {
     subject.name: subject
     for subject in (
@@ -342,7 +330,7 @@ MUTANTS: dict[str, Subject] = {
         _mutant("second level from true counts", sizes_from_true_counts),
         _mutant("float noise, not rounded", plain_grid, open_leaky(noisy=float_noise)),
         _mutant("noise of half the size", plain_grid, open_leaky(noisy=half_the_noise)),
-        _mutant("uses not paid for", _scattered, open_leaky(UnpaidUses)),
+        _mutant("uses not paid for", ask_scatter(12), open_leaky(UnpaidUses)),
         _mutant("k points charged as one", plain_grid, open_leaky(noisy=noise_for_one), MAX_POINTS),
         _mutant("two answers for one charge", ask_twice),
         _mutant("noise cut off", plain_grid, open_leaky(noisy=short_noise)),

@@ -1,7 +1,5 @@
 """Small worlds, and pairs of datasets that differ in one unit: the cases in which a leak would show."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -47,12 +45,7 @@ def river_world() -> World:
 
 def streets() -> NDArray[np.object_]:
     """Three streets: a two-way one through the middle, and two across."""
-    lines = [
-        [(0, 500), (1000, 500)],
-        [(1000, 500), (0, 500)],
-        [(250, 0), (250, 1000)],
-        [(980, 0), (980, 1000)],
-    ]
+    lines = [[(0, 500), (1000, 500)], [(1000, 500), (0, 500)], [(250, 0), (250, 1000)], [(980, 0), (980, 1000)]]
     return np.array([shapely.LineString(line) for line in lines])
 
 
@@ -61,21 +54,15 @@ class Pair:
     """Two datasets that differ in one unit."""
 
     name: str  # what is special about it
-    # the records without the unit, and with it, in the order of the file
-    without: Records
-    present: Records
+    without: Records  # those without the unit, in the order of the file
+    present: Records  # and with it
     unit: NDArray[np.float64]  # the places where the unit has its points, as many at each
     world: Callable[[], World] = plain_world  # the public world
     weight: int = 1  # how many times as many runs it gets as others; none in the fast form if it is 0
 
 
 def added(
-    name: str,
-    unit: object,
-    without: Records = NOBODY,
-    *,
-    world: Callable[[], World] = plain_world,
-    weight: int = 1,
+    name: str, unit: object, without: Records = NOBODY, *, world: Callable[[], World] = plain_world, weight: int = 1
 ) -> Pair:
     """Return the pair in which a unit is added at the end; `unit` may be one place or many."""
     places = np.asarray(unit, dtype=np.float64).reshape(-1, 2)
@@ -132,11 +119,7 @@ PERSON_PAIRS: tuple[Pair, ...] = (
     added("one busy person", np.tile(BESIDE_STREET, (50, 1)), weight=2),
     added("one person in eight places", EIGHT_PLACES, crowd(5), weight=2),
     added("one busy person among seventy", np.tile(OFF_STREET, (200, 1)), busy(70, CENTRE)),
-    added(
-        "one busy person in many places",
-        np.column_stack([np.linspace(20, 980, 50), np.full(50, 503.0)]),
-        crowd(5),
-    ),
+    added("one busy person in many places", np.column_stack([np.linspace(20, 980, 50), np.full(50, 503.0)]), crowd(5)),
 )
 
 
@@ -146,12 +129,10 @@ def pairs_for(subject: Subject) -> tuple[Pair, ...]:
 
 
 def find_jumps(subject: Subject, most: int = 2) -> list[Pair]:
-    """Look for the numbers of people at which the release changes although no noise should allow it.
-
-    A size, a text or a share of the people that is always the same for n people, and always another for more, follows
-    the true number. The ladder finds such facts, those first that are steady on most of its rungs, and halving finds
-    the one person who makes the difference. What changes again when it is tried again was chance.
-    """
+    """Look for the numbers of people at which the release changes although no noise should allow it."""
+    # A size, a text or a share of the people that is always the same for n people, and always another for more, follows
+    # the true number. The ladder finds such facts, those first that are steady on most of its rungs, and halving finds
+    # the one person who makes the difference. What changes again when it is tried again was chance.
     ladder = (0, *LADDER)
     steady = [_steady_facts(subject, count) for count in ladder]
     names = sorted(

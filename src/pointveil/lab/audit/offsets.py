@@ -1,21 +1,17 @@
 """Find out whether a canary also moves the counts of cells that are not its own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import Bools, Floats
+from pointveil.cells import Bools, Floats, Ints
 from pointveil.lab.audit.features import Columns
 from pointveil.lab.audit.subjects import Asked, Release
 from pointveil.lab.audit.units import Known, Units
 from pointveil.vault import NoisyCounts
 
-MOST_OFFSETS, LEAST_SCORE = 4, 6.0
-"""How many offsets are believed at most, and the standard errors that each must show."""
+MOST_OFFSETS, LEAST_SCORE = 4, 6.0  # how many offsets are believed at most, and the standard errors that each must show
 MOST_CELLS = 200_000
 
 
@@ -34,7 +30,7 @@ class Excess:
     """How much each cell has over what is known, and the cell of each canary."""
 
     values: Floats
-    cell: NDArray[np.int64]
+    cell: Ints
     epsilon: float
 
     def around(self, sign: Floats) -> tuple[Floats, float]:
@@ -69,7 +65,7 @@ def excess_of(each: Seen, asked: Asked) -> Excess | None:
     return Excess(excess, np.where((cell >= 0) & (cell < size), cell, 0), float(answer.noise_epsilon))
 
 
-def learn_offsets(found: Sequence[Excess | None], seen: Sequence[Seen], lessons: Sequence[Bools]) -> NDArray[np.int64]:
+def learn_offsets(found: Sequence[Excess | None], seen: Sequence[Seen], lessons: Sequence[Bools]) -> Ints:
     """Return the offsets at which cells move with the canaries, of those releases that have the largest size."""
     size = max(len(excess.values) for excess in found if excess is not None)
     score, square = np.zeros(size), 1e-9
@@ -83,7 +79,7 @@ def learn_offsets(found: Sequence[Excess | None], seen: Sequence[Seen], lessons:
     return np.asarray(best[scaled[best] > LEAST_SCORE], dtype=np.int64)
 
 
-def _ratio(excess: Excess | None, offsets: NDArray[np.int64], units: Units) -> Floats:
+def _ratio(excess: Excess | None, offsets: Ints, units: Units) -> Floats:
     if excess is None or not len(offsets):
         return np.zeros(len(units))
     cells = (excess.cell[:, None] + offsets) % len(excess.values)

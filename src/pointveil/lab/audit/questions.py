@@ -1,15 +1,12 @@
 """The vault's two questions as subjects of their own: one grid counted, one grid scattered."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import Grid
+from pointveil.cells import Floats, Grid, Ints
 from pointveil.lab.audit.subjects import CLAIM, MAX_POINTS, Subject
 from pointveil.vault import Share
 from pointveil.world import World
@@ -25,11 +22,11 @@ class Squares:
 
     grid: Grid
 
-    def site_counts(self) -> NDArray[np.int64]:
+    def site_counts(self) -> Ints:
         """Return the same number for every region."""
         return np.full(len(self.grid), SITES_PER_SIDE**2)
 
-    def locate_sites(self, xy: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def locate_sites(self, xy: Floats) -> tuple[Ints, Ints]:
         """Return the region and the site of each point."""
         region = np.asarray(self.grid.locate(xy))
         within = (xy - self.grid.lower_corners()[np.maximum(region, 0)]) / np.array(self.grid.cell_size)
@@ -39,11 +36,10 @@ class Squares:
 
 def squares(world: World) -> Grid:
     """Return cells of 50 m."""
-    west, south, east, north = world.bounds
-    return Grid(world.bounds, round((east - west) / CELL), round((north - south) / CELL))
+    return Grid(world.bounds, *(round(side / CELL) for side in world.size))
 
 
-def ask_count(vault: Any) -> tuple[NDArray[np.float64], str]:
+def ask_count(vault: Any) -> tuple[Floats, str]:
     """Ask how many are in each square."""
     vault.count(squares(vault.world), Share("count", vault.left))
     return np.zeros((0, 2)), ""
@@ -52,7 +48,7 @@ def ask_count(vault: Any) -> tuple[NDArray[np.float64], str]:
 def ask_scatter(uses: int) -> Any:
     """Return the question where in its square each is, each point used so often."""
 
-    def ask(vault: Any) -> tuple[NDArray[np.float64], str]:
+    def ask(vault: Any) -> tuple[Floats, str]:
         grid = squares(vault.world)
         vault.scatter(
             Squares(grid),

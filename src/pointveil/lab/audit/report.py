@@ -1,7 +1,5 @@
 """Tell what an audit showed: as a table, as text for the docs, and as a picture."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,16 +12,13 @@ from pointveil.lab.audit.auditor import Finding, worst
 class Row:
     """One line of the table."""
 
-    # what was audited, and the epsilon that it claims
-    subject: str
-    claim: float
+    subject: str  # what was audited
+    claim: float  # the epsilon that it claims
     bound: float  # the largest epsilon that was refuted, with 95 % confidence over all cases together
-    # where, and what was guessed from
-    case: str
-    rule: str
-    # how many cases were tried, and how many trials all of them had
-    cases: int
-    trials: int
+    case: str  # where
+    rule: str  # what was guessed from
+    cases: int  # how many were tried
+    trials: int  # of all cases together
     flagged: bool  # whether the claim was refuted
 
 

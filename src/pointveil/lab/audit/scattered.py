@@ -1,7 +1,5 @@
 """What blurred points tell about a unit: how many lie about it, and how likely that is by the kernel's law."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -13,11 +11,9 @@ from pointveil.lab.audit.units import Known, Units
 from pointveil.vault import NoisyPoints
 
 Add = Callable[[str, object], None]
-WINDOWS = (0.0, 0.05, 0.15, 0.25, 0.4)
-"""Parts of a region's sites, around that of the unit, in which scattered points are counted."""
+WINDOWS = (0.0, 0.05, 0.15, 0.25, 0.4)  # parts of a region's sites, around the unit's, in which points are counted
 FAR = 1e6
-MOST_KNOWN = 200
-"""Known points in a region of which each is thought about; in busier ones a unit hardly shows."""
+MOST_KNOWN = 200  # known points in a region of which each is thought about; in busier ones a unit hardly shows
 
 
 def look_at_scatter(add: Add, name: str, asked: Asked, units: Units, known: Known) -> Floats:
@@ -61,11 +57,9 @@ def _between(drawn: Ints, low: Ints, high: Ints) -> Floats:
 
 
 def kernel_ratio(asked: Asked, counts: Ints, region: Ints, site: Ints, known: Ints, units: Units) -> Floats:
-    """Return how much likelier the blurred points are with the unit, by the law of the box kernel.
-
-    Each point drawn in a region was made from a token of the unit, of somebody known, or from none. Their parts are
-    known on both sides; the points are taken one by one, which is exact for one point, and nearly so for more.
-    """
+    """Return how much likelier the blurred points are with the unit, by the law of the box kernel."""
+    # Each point drawn in a region was made from a token of the unit, of somebody known, or from none. Their parts are
+    # known on both sides; the points are taken one by one, which is exact for one point, and nearly so for more.
     answer = asked.answer
     assert isinstance(answer, NoisyPoints)  # noqa: S101 - told apart by the caller
     law = Kernel(float(answer.epsilon) / (answer.points_per_unit * asked.uses))
@@ -91,7 +85,7 @@ def kernel_ratio(asked: Asked, counts: Ints, region: Ints, site: Ints, known: In
     return np.bincount(unit, np.log(present / absent), minlength=len(units)).astype(np.float64)
 
 
-def _mean_density(law: Kernel, counts: Ints, where: Ints, at: Ints, known: Ints, owner: Ints) -> Floats:
+def _mean_density(law: "Kernel", counts: Ints, where: Ints, at: Ints, known: Ints, owner: Ints) -> Floats:
     """Return how densely the known tokens of its region spread to each drawn point, on average."""
     near = known[(known[:, 0] >= 0) & (owner[known[:, 0]] >= 0)]
     near = near[np.argsort(near[:, 0], kind="stable")]

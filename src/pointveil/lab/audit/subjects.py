@@ -1,7 +1,5 @@
 """What is audited: something that publishes a release about records, and claims an epsilon for it."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import io
@@ -15,9 +13,8 @@ from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from pointveil.cells import Floats
+from pointveil.cells import Floats, Ints
 from pointveil.methods import Method
 from pointveil.releases import synthesize
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Share, Sites, Vault
@@ -27,8 +24,7 @@ CLAIM = Fraction(1)
 MAX_POINTS = 8
 SMALL_AREA = 1e6
 MOST_IN_SMALL = 20
-RANDOM_FIELDS = ("release", "made", "output", "ledger")
-"""Parts of a statement that are random, or the date, or follow from the points."""
+RANDOM_FIELDS = ("release", "made", "output", "ledger")  # of a statement; some follow from the date or the points
 
 
 @dataclass(frozen=True)
@@ -36,15 +32,15 @@ class Records:
     """An invented dataset: where each record is, in the world's coordinates, and whose it is."""
 
     xy: Floats
-    person: NDArray[np.int64]
+    person: Ints
 
     @classmethod
-    def at(cls, xy: object, *, first_person: int = 0) -> Records:
+    def at(cls, xy: object, *, first_person: int = 0) -> "Records":
         """Return records of as many people as places."""
         places = np.asarray(xy, dtype=np.float64).reshape(-1, 2)
         return cls(places, np.arange(first_person, first_person + len(places)))
 
-    def with_more(self, more: Records) -> Records:
+    def with_more(self, more: "Records") -> "Records":
         """Return these records and then the others."""
         return Records(np.concatenate([self.xy, more.xy]), np.concatenate([self.person, more.person]))
 
@@ -90,7 +86,7 @@ class Spy:
         self.asked.append(Asked(cells, answer))
         return answer
 
-    def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
+    def scatter(self, regions: Sites, wanted: Ints, share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Ask, note and return."""
         answer = cast("NoisyPoints", self.vault.scatter(regions, wanted, share, max_uses=max_uses))
         self.asked.append(Asked(regions, answer, max_uses))
@@ -101,18 +97,15 @@ Opener = Callable[[Records, World, "Subject"], Any]
 Publisher = Callable[[Any], tuple[Floats, str]]
 
 
-def open_vault(records: Records, world: World, subject: Subject) -> Vault:
-    """Open a real vault, with the operating system's randomness, as any owner would."""
+def opening(world: World, subject: "Subject") -> dict[str, Any]:
+    """Return how a vault is opened on records of this unit."""
     person = {"person": "person", "max_points": subject.points_per_unit} if subject.points_per_unit > 1 else {}
-    return Vault.open(
-        records.table(),
-        world,
-        epsilon=subject.claim,
-        columns=("x", "y"),
-        crs=world.projection.crs,
-        ledger=None,
-        **cast("Any", person),
-    )
+    return {"columns": ("x", "y"), "crs": world.projection.crs, **person}
+
+
+def open_vault(records: Records, world: World, subject: "Subject") -> Vault:
+    """Open a real vault, with the operating system's randomness, as any owner would."""
+    return Vault.open(records.table(), world, epsilon=subject.claim, ledger=None, **opening(world, subject))
 
 
 @dataclass(frozen=True)
@@ -124,8 +117,7 @@ class Subject:
     claim: Fraction = CLAIM  # the epsilon that it claims
     points_per_unit: int = 1  # how many points one person may have; 1 means that single points are protected
     open: Opener = open_vault  # opens the vault; the real one by default
-    # whether it is so quick that pairs get many more runs: then what happens seldom, or far away, shows, too
-    quick: bool = False
+    quick: bool = False  # whether pairs get many more runs: then what happens seldom, or far away, shows, too
 
     def release(self, records: Records, world: World) -> Release:
         """Return all that is published about these records; an error is a publication, too."""

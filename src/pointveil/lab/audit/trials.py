@@ -1,7 +1,5 @@
 """Throw coins, publish releases, and note what can be seen of each coin."""
 
-from __future__ import annotations
-
 import secrets
 
 import numpy as np
@@ -18,10 +16,8 @@ from pointveil.lab.audit.units import Known, Units
 from pointveil.vault import NoisyCounts
 
 MOST_CELLS = 5000
-FEW = 50
-"""A question with fewer cells, or with a small part of epsilon, says little about one canary."""
-MORE_THAN_ALLOWED = 2
-"""How many times as many points as are counted a person has, so that the bound matters."""
+FEW = 50  # a question with fewer cells, or with a small part of epsilon, says little about one canary
+MORE_THAN_ALLOWED = 2  # how many times as many points as are counted a person has, so that the bound matters
 
 
 def pair_trials(subject: Subject, pair: Pair, runs: int) -> Trials:

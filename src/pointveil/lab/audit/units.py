@@ -1,18 +1,14 @@
 """Who may be in the data, and who is known to be: places, each with a number of points."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import Floats, Ints
+from pointveil.cells import Bools, Floats, Ints
 from pointveil.lab.audit.subjects import Asked, Records
 from pointveil.world import World
 
-HAIR = 0.001
-"""Metres: less than any cell, more than any rounding."""
+HAIR = 0.001  # metres: less than any cell, more than any rounding
 AROUND = np.array([[x, y] for x in (-HAIR, HAIR) for y in (-HAIR, HAIR)])
 
 
@@ -28,14 +24,14 @@ class Units:
         return len(self.xy)
 
     @classmethod
-    def at(cls, world: World, xy: object, weight: int, group: object = 0) -> Units:
+    def at(cls, world: World, xy: object, weight: int, group: object = 0) -> "Units":
         """Return units at these places, given in the world's coordinates: one, or a row of places, for each."""
         places = np.asarray(xy, dtype=np.float64)
         places = places[:, None, :] if places.ndim == 2 else places
         metres = world.projection.to_metres(places.reshape(-1, 2)).reshape(places.shape)
         return cls(metres, weight, np.broadcast_to(np.asarray(group, dtype=np.int64), len(places)))
 
-    def chosen(self, which: NDArray[np.bool_]) -> Units:
+    def chosen(self, which: Bools) -> "Units":
         """Return some of the units."""
         return Units(self.xy[which], self.weight, self.group[which])
 
@@ -53,11 +49,11 @@ class Known:
     count: Ints
 
     @classmethod
-    def of(cls, records: Records, world: World) -> Known:
+    def of(cls, records: Records, world: World) -> "Known":
         """Return where these records are."""
         return cls(world.projection.to_metres(records.xy), np.ones(len(records.xy), dtype=np.int64))
 
-    def with_units(self, units: Units, there: NDArray[np.bool_]) -> Known:
+    def with_units(self, units: Units, there: Bools) -> "Known":
         """Return these, and those units that are there."""
         more = units.xy[there].reshape(-1, 2)
         return Known(np.concatenate([self.xy, more]), np.append(self.count, np.full(len(more), units.weight)))
@@ -73,16 +69,14 @@ class Located:
     """The cells of one question: how many are known in each, and which ones each unit touches."""
 
     tally: Ints  # known points in each cell
-    # one entry for each cell that a unit has points in: the unit, the cell, and how many points
-    unit: Ints
+    unit: Ints  # one entry for each cell that a unit has points in
     cell: Ints
     points: Ints
-    # one entry for each cell within a hair's breadth of a unit's points
-    near_unit: Ints
+    near_unit: Ints  # one entry for each cell within a hair's breadth of a unit's points
     near_cell: Ints
 
     @classmethod
-    def of(cls, asked: Asked, units: Units, known: Known, size: int) -> Located:
+    def of(cls, asked: Asked, units: Units, known: Known, size: int) -> "Located":
         """Ask the cells once where all of them are."""
         places = units.xy.reshape(-1, 2)
         around = (places[:, None, :] + AROUND).reshape(-1, 2)

@@ -1,7 +1,5 @@
 """A city from the data folder: its world, and its points as a table."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -11,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats
 from pointveil.demo.city import city as built_in_city
 from pointveil.demo.people import people
 from pointveil.errors import InputError
@@ -33,7 +31,7 @@ class Loaded:
 
     world: World  # what is public
     points: pa.Table  # longitude and latitude, as a table that a vault can be opened on
-    real: NDArray[np.float64]  # the points on land, in metres: what results are compared with. Not private
+    real: Floats  # the points on land, in metres: what results are compared with. Not private
 
     @cached_property
     def comparison(self) -> Comparison:
@@ -46,7 +44,7 @@ def find_data(given: Path | None) -> Path | None:
     named = os.environ.get(VARIABLE)
     folder = given or (Path(named) if named else None)
     if folder is not None and not folder.is_dir():
-        raise InputError(f"The data folder {folder} does not exist; give it with --data or in {VARIABLE}.")
+        raise InputError(f"The data folder {folder} does not exist. Name it with --data or in {VARIABLE}.")
     return folder
 
 
@@ -55,7 +53,7 @@ def check_city(name: str, city: City, data: Path | None) -> None:
     if city.folder is None:
         return
     if data is None:
-        raise InputError(f"The city '{name}' needs a data folder; give it with --data or in {VARIABLE}.")
+        raise InputError(f"The city '{name}' needs a data folder. Name it with --data or in {VARIABLE}.")
     folder = data / city.folder
     if not (folder / city.points).is_file():
         raise InputError(f"The city '{name}' needs {folder / city.points}, which does not exist.")
@@ -66,16 +64,16 @@ def check_city(name: str, city: City, data: Path | None) -> None:
 @lru_cache(maxsize=2)
 def load_city(city: City, data: Path | None, how: str) -> Loaded:
     """Read a city; kept, since many runs in turn need the same."""
-    world, points = _built_in() if city.folder is None else _from_folder(city, (data or Path()) / city.folder)
-    points = _sample(points, city.sample)
-    if how == "on roads":
-        points = _on_roads(points, world)
+    if city.folder is None:
+        world = built_in_city()
+        points = _table(world, people(world))
+    else:
+        world, points = _from_folder(city, (data or Path()) / city.folder)
+    if city.sample is not None and city.sample < len(points):
+        points = points.take(np.random.default_rng(SAMPLE_SEED).choice(len(points), city.sample, replace=False))
+    if how == "on roads":  # every point at the nearest place on a road: the paper's map-matched input
+        points = _table(world, Network.of(world).nearest(_real(points, world)).foot)
     return Loaded(world, points, _real(points, world))
-
-
-def _built_in() -> tuple[World, pa.Table]:
-    world = built_in_city()
-    return world, _table(world, people(world))
 
 
 def _from_folder(city: City, folder: Path) -> tuple[World, pa.Table]:
@@ -94,21 +92,10 @@ def _layer(folder: Path, name: str) -> Path | None:
     return next((folder / f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").is_file()), None)
 
 
-def _sample(points: pa.Table, count: int | None) -> pa.Table:
-    if count is None or count >= len(points):
-        return points
-    return points.take(np.random.default_rng(SAMPLE_SEED).choice(len(points), count, replace=False))
-
-
-def _real(points: pa.Table, world: World) -> NDArray[np.float64]:
+def _real(points: pa.Table, world: World) -> Floats:
     return Vault.rehearse(points, world, epsilon=1, seed=0).exact_points()
 
 
-def _on_roads(points: pa.Table, world: World) -> pa.Table:
-    """Move every point to the nearest place on a road: the paper's map-matched input."""
-    return _table(world, Network.of(world).nearest(_real(points, world)).foot)
-
-
-def _table(world: World, xy: NDArray[np.float64]) -> pa.Table:
+def _table(world: World, xy: Floats) -> pa.Table:
     lon, lat = world.projection.from_metres(xy).T
     return pa.table({"lon": lon, "lat": lat})

@@ -1,7 +1,5 @@
 """Draw the results: error by epsilon, radius, granularity and number of facilities."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,13 +8,7 @@ from typing import Any
 from pointveil.demo.pictures import new_figure, write_picture
 from pointveil.lab.experiments.tables import PUBLISHED, Results
 
-COLOURS = {
-    "ugrid": "#3b7dd8",
-    "agrid": "#1b9e77",
-    "clust": "#c2a300",
-    "road": "#d95f02",
-    "veil": "#7a1f5c",
-}
+COLOURS = {"ugrid": "#3b7dd8", "agrid": "#1b9e77", "clust": "#c2a300", "road": "#d95f02", "veil": "#7a1f5c"}
 MARKERS = {"uni": "o", "wud": "^", "kde": "s"}
 INK, PALE = "#22303c", "#d9dee2"
 DOTS_PER_INCH = 130

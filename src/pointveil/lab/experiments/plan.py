@@ -1,7 +1,5 @@
 """What to run, as data: a plan is a TOML file."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from fnmatch import fnmatchcase
@@ -29,11 +27,9 @@ class City(Part):
     """Where the data of a city lies, and which part of it is meant."""
 
     folder: str | None = None  # the folder within the data folder; none for the built-in city
-    # west, south, east and north of the world; not needed if the folder has a world.gpkg
-    bounds: tuple[float, float, float, float] | None = None
+    bounds: tuple[float, float, float, float] | None = None  # not needed if the folder has a world.gpkg
     points: str = "points.parquet"  # the file of points
-    # how many points to take at random, the same every time; all if not given
-    sample: int | None = Field(default=None, gt=0)
+    sample: int | None = Field(default=None, gt=0)  # points to take at random, the same every time; all if not given
 
 
 CITIES = {
@@ -48,7 +44,7 @@ CITIES = {
 class Variant(Part):
     """A method with other parameters or another split of epsilon."""
 
-    method: str  # A row of `METHODS`
+    method: str  # a row of `METHODS`
     label: str  # what to call it in tables
     split: dict[str, str] = {}  # parts of epsilon by purpose
     parameters: dict[str, int | float] = {}  # fields of its partitioner or its placement
@@ -57,23 +53,21 @@ class Variant(Part):
     @classmethod
     def _known(cls, name: str) -> str:
         if name not in METHODS:
-            raise ValueError(f"there is no method '{name}'; there are {', '.join(METHODS)}")
+            raise ValueError(f"there is no method '{name}'; choose from {', '.join(METHODS)}")
         return name
 
 
 class Plan(Part):
     """An experiment: every city with every method, epsilon and seed, measured in several ways."""
 
-    # what to call it in files, and for people
-    name: str = Field(pattern=r"^[a-z0-9-]+$")
-    title: str
+    name: str = Field(pattern=r"^[a-z0-9-]+$")  # in files
+    title: str  # for people
     cities: tuple[str, ...] = Field(min_length=1)  # names out of `CITIES` or of `city`
     methods: tuple[str, ...] = ()  # rows of `METHODS` or of `AS_PUBLISHED`; with stars, all that fit ("*-kde", "road*")
     variants: tuple[Variant, ...] = ()  # methods with other parameters, beside those
     epsilons: tuple[str, ...] = ("1",)  # such as "1" or "0.5"
     seeds: int = Field(default=5, gt=0)  # how many; they are 0, 1, 2, …
-    # rows of `MEASURES`, with an option if need be: "most_influential(choose=5)"
-    measures: tuple[str, ...] = Field(min_length=1)
+    measures: tuple[str, ...] = Field(min_length=1)  # with an option if need be: "most_influential(choose=5)"
     input: Literal["as is", "on roads"] = "as is"  # the points as they are, or moved onto the nearest road
     city: dict[str, City] = {}  # more cities
 
@@ -93,7 +87,7 @@ class Plan(Part):
         return measures
 
     @classmethod
-    def read(cls, path: str | Path) -> Plan:
+    def read(cls, path: str | Path) -> "Plan":
         """Read a plan from a TOML file."""
         path = Path(path)
         try:
@@ -116,7 +110,7 @@ class Plan(Part):
         known = (*METHODS, *AS_PUBLISHED)
         for wanted in self.methods:
             if "*" not in wanted and wanted not in known:
-                raise InputError(f"there is no method '{wanted}'; there are {', '.join(known)}.")
+                raise InputError(f"there is no method '{wanted}'; choose from {', '.join(known)}.")
         return tuple(name for name in known if any(_fits(name, wanted) for wanted in self.methods))
 
     def all_cities(self) -> dict[str, City]:
@@ -124,7 +118,7 @@ class Plan(Part):
         known = {**CITIES, **self.city}
         for name in self.cities:
             if name not in known:
-                raise InputError(f"there is no city '{name}'; there are {', '.join(known)}. Add it as [city.{name}].")
+                raise InputError(f"there is no city '{name}'. Choose from {', '.join(known)}, or add [city.{name}].")
         return {name: known[name] for name in self.cities}
 
 
@@ -132,7 +126,7 @@ def parse_measure(text: str) -> tuple[str, dict[str, float]]:
     """Return the row of `MEASURES` and the options in a text such as "most_influential(choose=5)"."""
     found = ASKED.fullmatch(text)
     if found is None or found[1] not in MEASURES:
-        raise ValueError(f"there is no measure '{text}'; there are {', '.join(MEASURES)}")
+        raise ValueError(f"there is no measure '{text}'; choose from {', '.join(MEASURES)}")
     name, option, value = found.groups()
     return name, {} if option is None else {option: float(value) if "." in value else int(value)}
 

@@ -1,7 +1,5 @@
 """Run a plan: every run is one file, written whole; what is there already is not run again."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json
@@ -33,16 +31,13 @@ BANNER = "results of rehearsals on real points: not private, for the owner's eye
 class Run:
     """One synthetic dataset, and what to measure on it."""
 
-    # the city's name, and where it is
     city: str
     where: City
     input: str  # "as is" or "on roads"
-    # the method by name, and how it differs from its row; as pairs, so that runs can be compared
     method: str
     label: str
-    split: tuple[tuple[str, str], ...]
-    parameters: tuple[tuple[str, float], ...]
-    # what is spent, and which noise
+    split: tuple[tuple[str, str], ...]  # where it differs from its row; as pairs, so that runs can be compared
+    parameters: tuple[tuple[str, float], ...]  # as the split
     epsilon: str
     seed: int
     measures: frozenset[str]  # names, with options; not part of the run's own name
@@ -51,17 +46,11 @@ class Run:
     def identity(self) -> dict[str, Any]:
         """All that decides the points, and nothing else."""
         made = METHODS.get(self.method)
-        return {
-            "city": self.city,
+        return {name: getattr(self, name) for name in ("city", "input", "method", "label", "epsilon", "seed")} | {
             "where": self.where.model_dump(mode="json"),
-            "input": self.input,
-            "method": self.method,
-            "label": self.label,
             "row": None if made is None else {"parameters": made.parameters, "split": made.split_texts()},
             "split": dict(self.split),
             "parameters": dict(self.parameters),
-            "epsilon": self.epsilon,
-            "seed": self.seed,
         }
 
     @property
@@ -113,11 +102,8 @@ class Shelf:
     def put(self, run: Run, result: dict[str, Any]) -> None:
         """Write a result so that it is there whole or not at all."""
         self.folder.mkdir(parents=True, exist_ok=True)
-
-        def write(new: Path) -> None:
-            new.write_text(json.dumps(result, indent=1, sort_keys=True), encoding="utf-8")
-
-        write_whole(self._path(run), write)
+        text = json.dumps(result, indent=1, sort_keys=True)
+        write_whole(self._path(run), lambda new: new.write_text(text, encoding="utf-8"))
 
     def missing(self, run: Run) -> frozenset[str]:
         """Return what has not been measured yet."""
@@ -136,20 +122,9 @@ def work_through(
     workers: int = 1,
     tell: Callable[[int, int], None] | None = None,
 ) -> list[str]:
-    """Run what has not been run, on several processes; return what failed, in sentences.
+    """Run what has not been run into `out/runs`, on several processes; return what failed, in sentences.
 
-    Parameters
-    ----------
-    plans
-        What to run.
-    out
-        Where results go: `out/runs`. Those that are there are kept.
-    data
-        The data folder.
-    workers
-        How many processes.
-    tell
-        Is told how many runs are done, and of how many, whenever one is.
+    `tell` is told how many runs are done, and of how many, whenever one is.
     """
     plans = list(plans)
     for plan in plans:
@@ -225,16 +200,13 @@ def vary(method: Method, split: dict[str, str], parameters: dict[str, float]) ->
     """Return a method with another split, and other parameters of its partitioner or placement."""
     parts: dict[str, Any] = {"partitioner": method.partitioner, "placement": method.placement}
     for name, value in parameters.items():
-        owner = next((kind for kind, part in parts.items() if name in _fields(part)), None)
+        has_it = (kind for kind, part in parts.items() if name in {field.name for field in dataclasses.fields(part)})
+        owner = next(has_it, None)
         if owner is None:
             raise InputError(f"'{method.name}' has no parameter '{name}'.")
         parts[owner] = dataclasses.replace(parts[owner], **{name: value})
     changed = dataclasses.replace(method, **parts)
     return changed.with_split(split) if split else changed
-
-
-def _fields(part: Any) -> set[str]:
-    return {field.name for field in dataclasses.fields(part)}
 
 
 def measure(synthetic: SyntheticPoints, loaded: Loaded, measures: list[str]) -> tuple[dict[str, float], dict[str, str]]:

@@ -1,7 +1,5 @@
 """One tidy table of all results, and the means and spreads in it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -46,15 +44,8 @@ def gather(plans: Iterable[Plan], out: Path) -> pa.Table:
 def _rows(experiment: str, run: Any, result: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     if result is None:
         return []
-    common = {
-        "experiment": experiment,
-        "city": run.city,
-        "input": run.input,
-        "method": run.method,
-        "label": run.label,
-        "epsilon": float(Fraction(run.epsilon)),
-        "seed": run.seed,
-    }
+    common = {name: getattr(run, name) for name in ("city", "input", "method", "label", "seed")}
+    common |= {"experiment": experiment, "epsilon": float(Fraction(run.epsilon))}
     return [
         {**common, "measure": name, "value": result["values"].get(name), "reason": result["reasons"].get(name)}
         for name in (*ALWAYS, *sorted(run.measures))
@@ -92,12 +83,8 @@ class Results:
     def __init__(self, table: pa.Table) -> None:
         known = table.filter(pc.field("value").is_valid())
         known = known.append_column("row", pa.array(range(len(known))))  # groups come in no order of their own
-        numbers = [
-            ("value", "mean"),
-            ("value", "stddev", pc.VarianceOptions(ddof=1)),
-            ("value", "count"),
-            ("row", "min"),
-        ]
+        spread = ("value", "stddev", pc.VarianceOptions(ddof=1))
+        numbers = [("value", "mean"), spread, ("value", "count"), ("row", "min")]
         groups = known.group_by(KEYS).aggregate(numbers).sort_by("row_min")
         self.summaries = {
             tuple(row[key] for key in KEYS): Summary(row["value_mean"], row["value_stddev"] or 0.0, row["value_count"])
