@@ -40,7 +40,7 @@ $(VENV)-%/done: requirements/%.txt pyproject.toml
 	touch $@
 
 demo: $(VENV)/demo.done ## synthesize a built-in city with every method, with a picture
-	$(BIN)/pointveil demo demo
+	$(BIN)/pointveil demo demo --force
 
 test: $(VENV)/dev.done ## run the tests
 	$(BIN)/python $(PYTEST)

@@ -9,10 +9,10 @@ import json
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from pointveil.errors import InputError, PointveilError, VerificationError
 from pointveil.files.exact import stated_number
-from pointveil.files.whole import write_whole
+from pointveil.files.whole import refuse_existing, write_whole
 from pointveil.formats import Layout
-from pointveil.ledger import OWN, Own
+from pointveil.ledger import OWN, Ledger, Own
 from pointveil.methods import Method, edition_of
 from pointveil.partition import Divided
 from pointveil.statement import (
@@ -37,7 +37,7 @@ from pointveil.statement import (
     parse_object,
     parse_signed,
 )
-from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites
+from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites, Vault
 from pointveil.version import __version__
 from pointveil.world import World
 
@@ -106,10 +106,29 @@ class Survey:
         counted = self.method.partitioner.divide(replay, self.world, budget)
         return counted, self.method.placement.ask(replay, self.world, counted, budget)
 
-    def write(self, path: str | Path, *, key: SigningKey | str | PathLike[str] | Own | None = OWN) -> None:
-        """Save everything in one file, signed as by `SyntheticPoints.write`."""
-        content = dataclasses.replace(self, statement=self.statement.signed(find_key(key))).to_bytes()
-        write_whole(Path(path), lambda new: new.write_bytes(content))
+    def write(
+        self,
+        path: str | Path,
+        *,
+        key: SigningKey | str | PathLike[str] | Own | None = OWN,
+        force: bool = False,
+        ready: Callable[[Mapping[str, Any]], None] | None = None,
+    ) -> None:
+        """Save everything in one file, signed as by `SyntheticPoints.write`.
+
+        One that exists is replaced only with `force`; `ready` is told the name and the digest of the file before
+        it is put in place.
+        """
+        path, signed = Path(path), dataclasses.replace(self, statement=self.statement.signed(find_key(key)))
+        content = signed.to_bytes()
+        refuse_existing(path, force=force)
+
+        def write(new: Path) -> None:
+            new.write_bytes(content)
+            if ready is not None:
+                ready({"file": path.name, "files": {path.name: hashlib.sha256(content).hexdigest()}})
+
+        write_whole(path, write)
 
     @classmethod
     def read(cls, path: str | Path) -> Survey:
@@ -158,10 +177,30 @@ class Survey:
     def from_bytes(cls, content: bytes) -> Survey:
         """Return the survey in a file's content, if it is the one of its statement."""
         statement, description, answers, world = _unpacked(content, None)[:4]
+        return cls._checked(statement, description, answers, world)
+
+    @classmethod
+    def _checked(
+        cls, statement: Statement, description: dict[str, Any], answers: tuple[Answer, ...], world: World
+    ) -> Survey:
         refuse_other_edition(statement, edition(edition_of(description["method"]["parameters"])))
         _check_bound(statement, description, answers, world)
         method = Method.restore(**description["method"])
         return cls(world, method, answers, statement, Layout.from_dict(description["layout"]))
+
+    def to_record(self) -> bytes:
+        """Return what the ledger keeps of a survey: all but the world and the answers, which it has already."""
+        return zlib.compress(json.dumps({"survey": self._described(), "statement": self.statement.to_json()}).encode())
+
+    @classmethod
+    def from_record(cls, content: bytes, answers: Iterable[bytes], world: World) -> Survey:
+        """Return the survey that the ledger kept; one that the first version of the ledger kept has all in it."""
+        if content.startswith(b"PK"):
+            return cls.from_bytes(content)
+        record = json.loads(zlib.decompress(content))
+        description = record["survey"]
+        statement, kept = parse_signed(record["statement"], None)[0], tuple(unpack(answer) for answer in answers)
+        return cls._checked(statement, description, kept, world)
 
 
 def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str, str]:
@@ -187,7 +226,9 @@ def _unpacked(
         description = parse_object(_text(archive, "survey.json"))
         if description["version"] != VERSION:
             raise ValueError("it is of another version")
-        answers = tuple(_restore(archive, number, answer) for number, answer in enumerate(description["answers"]))
+        answers = tuple(
+            _restore(answer, partial(_load, archive, number)) for number, answer in enumerate(description["answers"])
+        )
         return statement, description, answers, _world(archive), signed
 
 
@@ -214,10 +255,14 @@ def in_words(edition: dict[str, str]) -> str:
 
 @dataclass
 class Recorder:
-    """Passes questions on to a vault and keeps the noisy answers."""
+    """Passes questions on to a vault and keeps the noisy answers.
+
+    With a ledger, an answer is on the disk before the method sees it; one that is there already is not asked again.
+    """
 
     vault: Respondent
     answers: list[Answer] = field(default_factory=list)
+    ledger: Ledger | None = None
 
     @property
     def points_per_unit(self) -> int:
@@ -226,15 +271,38 @@ class Recorder:
 
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Ask, keep and return."""
-        answer = self.vault.count(cells, share)
-        self.answers.append(answer)
+        answer = self._keep("count", len(cells), share, "", lambda: self.vault.count(cells, share))
+        assert isinstance(answer, NoisyCounts)  # noqa: S101 - the question says so
         return answer
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Ask, keep and return."""
-        answer = self.vault.scatter(regions, wanted, share, max_uses=max_uses)
+        details = f"{max_uses} {hashlib.sha256(_array_bytes(np.asarray(wanted, dtype=np.int64))).hexdigest()}"
+        size = 0 if self.ledger is None else len(regions.site_counts())
+        ask = partial(self.vault.scatter, regions, wanted, share, max_uses=max_uses)
+        answer = self._keep("scatter", size, share, details, ask)
+        assert isinstance(answer, NoisyPoints)  # noqa: S101 - the question says so
+        return answer
+
+    def _keep(self, question: str, size: int, share: Share, details: str, ask: Callable[[], Answer]) -> Answer:
+        answer = ask() if self.ledger is None else self._once(self.ledger, question, size, share, details, ask)
         self.answers.append(answer)
         return answer
+
+    def _once(
+        self, ledger: Ledger, question: str, size: int, share: Share, details: str, ask: Callable[[], Answer]
+    ) -> Answer:
+        """Return the answer that the ledger keeps: from before, or having asked for it now."""
+        assert isinstance(self.vault, Vault)  # noqa: S101 - nothing else has a ledger
+        charge, number = self.vault.pay(), len(self.answers)
+        assert charge is not None  # noqa: S101 - it has a ledger
+        asked = f"{question} {share.purpose} {share.epsilon} {self.points_per_unit} {size} {details}".rstrip()
+        kept = ledger.kept_answer(charge, number, asked)
+        if kept is None:
+            kept = ledger.keep(charge, number, asked, pack(ask()))
+        else:
+            self.vault.skip(share, question, size)
+        return unpack(kept)
 
 
 @dataclass
@@ -323,15 +391,35 @@ def _text(archive: zipfile.ZipFile, name: str) -> str:
         return file.read(MOST_BYTES + 1).decode()
 
 
-def _restore(archive: zipfile.ZipFile, number: int, description: dict[str, Any]) -> Answer:
+def _load(archive: zipfile.ZipFile, number: int, name: str) -> NDArray[np.int64]:
+    return _array(_member(archive, f"answers/{number}-{name}.npy"))
+
+
+def _restore(description: dict[str, Any], load: Callable[[str], NDArray[np.int64]]) -> Answer:
     paid = (description["purpose"], stated_number(description["epsilon"]), int(description["points_per_unit"]))
-
-    def load(name: str) -> NDArray[np.int64]:
-        return _array(_member(archive, f"answers/{number}-{name}.npy"))
-
     if description["kind"] == "NoisyCounts":
         return NoisyCounts(load("values"), *paid)
     return NoisyPoints(load("region"), load("site"), *paid)
+
+
+def pack(answer: Answer) -> bytes:
+    """Return an answer as few bytes: its numbers in the smallest type that holds them, compressed."""
+    buffer = io.BytesIO()
+    arrays: dict[str, Any] = {name: values.astype(_smallest(values)) for name, values in _arrays(answer).items()}
+    np.savez_compressed(buffer, described=np.array(json.dumps(_describe(answer))), **arrays)
+    return buffer.getvalue()
+
+
+def unpack(content: bytes) -> Answer:
+    """Return the answer that was packed."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return _restore(json.loads(str(arrays["described"])), lambda name: arrays[name].astype(np.int64))
+
+
+def _smallest(values: NDArray[np.int64]) -> type[np.signedinteger[Any]]:
+    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
+    sizes = (np.int8, np.int16, np.int32)
+    return next((kind for kind in sizes if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max), np.int64)
 
 
 def _array(content: bytes) -> NDArray[np.int64]:

@@ -196,13 +196,13 @@ def test_a_survey_is_signed(made: Survey, tmp_path: Path) -> None:
     pytest.importorskip("cryptography", reason="signing needs the extra 'sign'")
     owner, forger = SigningKey.new(tmp_path / "owner.pem"), SigningKey.new(tmp_path / "forger.pem")
     path = tmp_path / "city.survey"
-    made.write(path, key=owner)
+    made.write(path, key=owner, force=True)
     assert "signed by the given key" in " ".join(verify(path, public_key=owner.public).checks)
 
     first = one_more(made)
     forged = dataclasses.replace(made, answers=(first, *made.answers[1:])).bound()
     for key in (None, forger):
-        forged.write(path, key=key)
+        forged.write(path, key=key, force=True)
         verify(path)
         with pytest.raises(VerificationError):
             verify(path, public_key=owner.public)

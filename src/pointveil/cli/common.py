@@ -65,6 +65,11 @@ Noise = Annotated[
     str | None,
     typer.Option("--noise", help="Noise sampler: 'exact' (default: our own) or 'opendp' (needs that extra)."),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
+Request = Annotated[
+    str | None,
+    typer.Option("--request", help="A name for this request: repeated, it gives the same release and is charged once."),
+]
 Count = Annotated[int | None, typer.Option("--count", help="Number of points to draw (default: the noisy total).")]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Seed for drawing; the same seed gives the same points (default: random).")
@@ -78,7 +83,8 @@ def stage(text: str, *, quiet: bool) -> Iterator[None]:
         warnings.simplefilter("ignore" if quiet else "always", PointveilWarning)
         warnings.showwarning = _tell_warning
         if quiet or not sys.stderr.isatty():
-            yield
+            with told_when_stopped():
+                yield
             return
         from rich.console import Console
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -91,9 +97,20 @@ def stage(text: str, *, quiet: bool) -> Iterator[None]:
             log.setLevel(logging.INFO)
             log.addHandler(steps)
             try:
-                yield
+                with told_when_stopped():
+                    yield
             finally:
                 log.removeHandler(steps)
+
+
+@contextmanager
+def told_when_stopped() -> Iterator[None]:
+    """Say what was charged when somebody stops the command from the keyboard."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        tell(" ".join(getattr(stop, "__notes__", ())))
+        raise
 
 
 def _tell_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pointveil.cli.common import Columns, Crs, Json, Quiet, WorldFile, open_world, parse_columns, stage, tell
+from pointveil.cli.common import Columns, Crs, Force, Json, Quiet, WorldFile, open_world, parse_columns, stage, tell
 
 if TYPE_CHECKING:
     from pointveil.evaluation import Evaluation
@@ -34,6 +34,7 @@ def evaluate(
     columns: Columns = None,
     crs: Crs = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed for grid shifts, crossings and samples.")] = 0,
+    force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -47,13 +48,14 @@ def evaluate(
     from pointveil.evaluation import evaluate as compare_by_every_measure
     from pointveil.evaluation.points import in_metres, stated
     from pointveil.evaluation.report.release import write_release_report
+    from pointveil.files.whole import refuse_existing
     from pointveil.releases import check_output
 
     silent = quiet or json
     for output in (report, release_report):
         if output is not None:
-            check_output(output, real)
-            check_output(output, synthetic)
+            check_output(output, source=real, world=world)
+            refuse_existing(check_output(output, source=synthetic), force=force)
     place = open_world(world)
     if release_report is not None:
         with stage("Writing the page for the release", quiet=silent):
@@ -67,7 +69,7 @@ def evaluate(
         tell(f"Warning: {warning}")
     if report is not None:
         with stage("Writing the report", quiet=silent):
-            result.report(report)
+            result.report(report, force=force)
         tell(f"Wrote {report}: it CONTAINS REAL POINTS; do not share it.", quiet=silent)
     if json:
         print(result.to_json())

@@ -44,7 +44,7 @@ def tell_story(directory: Path, *, epsilon: object, stage: Stage) -> Iterator[Re
     directory.mkdir(parents=True, exist_ok=True)
     with stage("Inventing 50,000 people in Helsinki"):
         world = city()
-        world.write(directory / "helsinki.gpkg")
+        world.write(directory / "helsinki.gpkg", force=True)
         write_people(directory / "people.parquet", world)
         real = people(world)
         real = real[world.on_land(real)]
@@ -72,7 +72,7 @@ def _try(name: str, directory: Path, comparison: Comparison, epsilon: object) ->
     ledger.set_cap("people.parquet", 1000)
     vault = Vault.open(directory / "people.parquet", world, epsilon=epsilon, ledger=ledger)
     synthetic = synthesize(vault, name)
-    synthetic.write(directory / f"synthetic-{name}.parquet")
+    synthetic.write(directory / f"synthetic-{name}.parquet", force=True)
     seconds = process_time() - began
     xy = world.projection.to_metres(synthetic.coordinates)
     error, difference = (MEASURES[measure](comparison.against(xy)) for measure in ("nce_shifted_100", "medd"))

@@ -92,7 +92,7 @@ class SigningKey:
         return base64.b64encode(self._private.sign(CONTEXT + text)).decode()
 
 
-def find_key(given: SigningKey | str | os.PathLike[str] | Own | None) -> SigningKey | None:
+def find_key(given: SigningKey | str | os.PathLike[str] | Own | None = OWN) -> SigningKey | None:
     """Return the key that was named, or the user's own if there is one, or none if that was said."""
     if given is None or isinstance(given, SigningKey):
         return given

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pointveil.vault.rehearsal import Rehearsal
 
 MOST_CELLS = 50_000_000
-UNREADABLE = b"data that could not be read"
 Answer = TypeVar("Answer")
 
 
@@ -72,7 +71,7 @@ class Vault:
         *,
         noise: str = "exact",
         words: Callable[[int], NDArray[np.uint64]] = secure_words,
-        ledger: Callable[[bytes], Charge] | None = None,
+        ledger: Callable[[bytes | None], Charge] | None = None,
     ) -> None:
         if noise not in NOISES:
             raise InputError(f"noise must be one of {', '.join(NOISES)}, not {noise!r}.")
@@ -99,7 +98,8 @@ class Vault:
         ledger: Ledger | str | PathLike[str] | Own | None = OWN,
         dataset: str | None = None,
         request: str | None = None,
-        purpose: dict[str, str] | None = None,
+        purpose: dict[str, Any] | None = None,
+        seed: int | None = None,
     ) -> Vault:
         """Open a vault on a file or frame of private points.
 
@@ -123,19 +123,21 @@ class Vault:
             Where the whole epsilon is charged, durably, before the first question is answered (by default your own
             ledger; with None nothing is charged, and the statement says so); under which name; and what to write
             down with it.
+        seed
+            Only for who keeps every answer in the ledger before anything is made of it: such a request is charged once.
         """
         spendable = exact_epsilon(epsilon)
         protection = Protection() if person is None else Protection(max_points, person)
         points = open_points(source, columns=columns, crs=crs, person=person)
         engine = make_engine(points, world, protection)
-        pay: Callable[[bytes], Charge] | None = None
+        pay: Callable[[bytes | None], Charge] | None = None
         book = open_ledger(ledger)
         if book is not None:
             name = dataset or _name_of(source)
 
-            def pay(content: bytes) -> Charge:
+            def pay(content: bytes | None) -> Charge:
                 return book.charge(
-                    dataset=name, content=content, epsilon=spendable, purpose=purpose or {}, request=request
+                    dataset=name, content=content, epsilon=spendable, purpose=purpose or {}, request=request, seed=seed
                 )
 
         return cls(engine, world, Account(spendable), protection, noise=noise, ledger=pay)
@@ -246,19 +248,28 @@ class Vault:
         """What stays paid if a question fails: all of it, where it is charged in advance."""
         return self.__account.spent if self.__ledger is None else self.epsilon
 
+    def pay(self) -> Charge | None:
+        """Charge the whole epsilon to the ledger, if there is one and that was not done yet; one thread at a time."""
+        with self.__lock:
+            if self.__ledger is not None and self.__charge is None:
+                try:
+                    content = ask(self.__engine.digest, self._paid)
+                except (RuntimeError, MemoryError):
+                    # Whether the data could be read is an answer too, so it is paid for like any other: by name.
+                    self.__charge = self.__ledger(None)
+                    raise
+                self.__charge = self.__ledger(content)
+            return self.__charge
+
+    def skip(self, share: Share, question: str, cells: int) -> None:
+        """Count a question as asked whose answer is in the ledger already."""
+        self._spend(Spend(share.purpose, share.epsilon, question, cells))
+
     def _spend(self, spend: Spend) -> None:
-        """Write the price down before anything is asked: in the ledger first, if there is one; one thread at a time."""
+        """Write the price down before anything is asked, in the ledger too, if there is one."""
         with self.__lock:
             self.__account.spend(spend)
-            if self.__ledger is None or self.__charge is not None:
-                return
-            try:
-                content = ask(self.__engine.digest, self._paid)
-            except (RuntimeError, MemoryError):
-                # Whether the data could be read is an answer too, so it is paid for like any other.
-                self.__charge = self.__ledger(UNREADABLE)
-                raise
-            self.__charge = self.__ledger(content)
+        self.pay()
 
     def __repr__(self) -> str:
         stamp = "Rehearsal, not private" if self.rehearsal else "Vault"
