@@ -215,11 +215,12 @@ def make(path: Path) -> None:
         draft = Path(folder, "ledger.db")
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with closing(sqlite3.connect(draft, isolation_level=None)) as book:
-            if book.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
-                raise InputError(f"A ledger cannot be kept safely at {path}. Put it on a local disk.")
             book.executescript(f"PRAGMA synchronous = OFF; BEGIN; {IDENTITY} {SCHEMA}")
             book.execute("INSERT INTO secret VALUES (1, ?)", (secrets.token_bytes(32),))
             book.execute("COMMIT")
+            # Last, so that all of it is in the one file that is linked, even if closing the log fails.
+            if book.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+                raise InputError(f"A ledger cannot be kept safely at {path}. Put it on a local disk.")
         sync(draft, os.O_RDWR)  # once for all: nobody has seen the draft yet
         try:  # unlike a rename, a link never replaces a ledger that another process made meanwhile
             os.link(draft, path)
