@@ -23,18 +23,10 @@ FARTHEST = 2.0**62
 
 @dataclass(frozen=True)
 class Verified:
-    """A release that passed.
+    """A release that passed."""
 
-    Parameters
-    ----------
-    statement
-        What it promises.
-    checks
-        What was checked, in words.
-    """
-
-    statement: Statement
-    checks: tuple[str, ...]
+    statement: Statement  # what it promises
+    checks: tuple[str, ...]  # what was checked, in words
 
 
 def verify(path: str | Path, *, public_key: str | None = None, ledger: str | Path | None = None) -> Verified:

@@ -82,21 +82,7 @@ def usual_names(crs: str) -> tuple[str, str]:
 def plain_layout(
     kind: str, names: Sequence[str], places: tuple[int, int], crs: str | None, source: str, **more: str
 ) -> Layout:
-    """Return the public facts of points in two columns, which are degrees unless the caller names another CRS.
-
-    Parameters
-    ----------
-    kind
-        The format.
-    names, places
-        The names of all columns, and where x and y stand among them.
-    crs
-        The CRS that the caller named, if any.
-    source
-        What to call the source in errors.
-    more
-        Other fields of the layout.
-    """
+    """Return the public facts of points in two of the columns, in degrees unless the caller names another CRS."""
     x, y = places
     left_out = tuple(name for place, name in enumerate(names) if place not in places)
     known = chosen_crs(crs or DEGREES, None, source)

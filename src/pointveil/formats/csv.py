@@ -38,27 +38,13 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True)
 class CsvRecords:
-    """The records of a CSV file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    delimiter
-        What stands between two fields.
-    start
-        Where the first record begins, in bytes.
-    width
-        How many fields a record has.
-    fields
-        Where x, y and perhaps the person stand in a record.
-    """
+    """The records of a CSV file."""
 
     path: Path
-    delimiter: str
-    start: int
-    width: int
-    fields: tuple[int, ...]
+    delimiter: str  # stands between two fields
+    start: int  # of the first record, in bytes
+    width: int  # how many fields a record has
+    fields: tuple[int, ...]  # where x, y and perhaps the person stand in a record
 
     def batches(self) -> Iterator[Batch]:
         """Yield all records; a line with the wrong number of fields is left out."""

@@ -32,12 +32,7 @@ def parse_statement(text: str) -> Statement:
 def parse_signed(text: str, public_key: str | None) -> tuple[Statement, str]:
     """Return the statement in `text`, and in words who signed it; the signature is checked before anything else.
 
-    Parameters
-    ----------
-    text
-        The statement.
-    public_key
-        The key that must have signed; without it, any signature must be right, and none will do.
+    Without a key that must have signed, any signature must be right, and none will do.
     """
     content = parse_object(text)
     signed = _check_signature(content, public_key)

@@ -29,18 +29,10 @@ def default_key_path() -> Path:
 
 @dataclass(frozen=True)
 class SigningKey:
-    """A private key in a file that only its owner can read.
+    """A private key in a file that only its owner can read."""
 
-    Parameters
-    ----------
-    path
-        Of the private key; the public one lies beside it.
-    public
-        The public key: 32 bytes in base64.
-    """
-
-    path: Path
-    public: str
+    path: Path  # of the private key; the public one lies beside it
+    public: str  # the public key: 32 bytes in base64
     _private: Any = field(repr=False, compare=False)
 
     @property

@@ -11,22 +11,12 @@ LEAST_EPSILON = Fraction(1, 10**6)
 
 @dataclass(frozen=True)
 class Spend:
-    """One question that was paid for.
-
-    Parameters
-    ----------
-    purpose, epsilon
-        What it was for, and what it cost.
-    question
-        "count" or "scatter".
-    cells
-        How many cells or regions it asked about: a public or noisy fact.
-    """
+    """One question that was paid for, and what it cost."""
 
     purpose: str
     epsilon: Fraction
-    question: str
-    cells: int
+    question: str  # "count" or "scatter"
+    cells: int  # how many cells or regions it asked about: a public or noisy fact
 
 
 @dataclass

@@ -12,18 +12,10 @@ from pointveil.vault.answers import NoisyCounts, NoisyPoints
 
 @dataclass(frozen=True)
 class Share:
-    """A part of the budget, set aside for one purpose.
+    """A part of the budget, set aside for one purpose."""
 
-    Parameters
-    ----------
-    purpose
-        A word a person can read, such as "count" or "total".
-    epsilon
-        What the question may cost, exactly.
-    """
-
-    purpose: str
-    epsilon: Fraction
+    purpose: str  # a word a person can read, such as "count" or "total"
+    epsilon: Fraction  # what the question may cost, exactly
 
     def __post_init__(self) -> None:
         if not isinstance(self.epsilon, Fraction) or self.epsilon <= 0:
