@@ -18,9 +18,7 @@ from pointveil.formats.values import number_of, numbers_of
 from pointveil.formats.wkb import points_of_shapes
 
 SOURCE = "The frame"
-
-Rows = Callable[[slice], Any]
-"""Returns something about some of the records."""
+Rows = Callable[[slice], Any]  # returns something about some of the records
 
 
 def read(source: Any, request: Request) -> PointSource:

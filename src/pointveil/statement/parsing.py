@@ -16,10 +16,8 @@ from pointveil.statement.document import FIRST_SCHEMA, ONE_POINT, PROMISES, Stat
 from pointveil.statement.signing import check_signed
 from pointveil.statement.wording import known_words
 
-MOST_BYTES = 2**18
-"""Of a statement, or of another text in JSON that comes with one: some fifty times what they usually have."""
-LONGEST_SUM = 10_000
-"""Bits of the denominator of a sum; the parts of an honest one have denominators in common."""
+MOST_BYTES = 2**18  # of a statement, or another text in JSON that comes with one: some fifty times the usual
+LONGEST_SUM = 10_000  # bits of the denominator of a sum; the parts of an honest one have denominators in common
 NOT_SIGNED = "the statement is not signed: who made it is not known"
 NOT_CHECKED = "the signature was NOT checked: it needs 'pip install pointveil[sign]'"
 
@@ -146,8 +144,8 @@ def _split_fits(statement: Statement) -> bool:
 
 def _ledger_fits(statement: Statement) -> bool:
     entry = statement.ledger
-    charged = entry is None or Fraction(entry.spent_after) - Fraction(entry.spent_before)
-    return charged is True or charged >= Fraction(statement.guarantee.epsilon)
+    cost = Fraction(statement.guarantee.epsilon)
+    return entry is None or Fraction(entry.spent_after) - Fraction(entry.spent_before) >= cost
 
 
 def _schema_fits(statement: Statement) -> bool:
@@ -162,13 +160,11 @@ def _output_fits(statement: Statement) -> bool:
     output = statement.output
     if output is None:
         return True
-    places = (output.x, output.y) if output.x is not None and output.y is not None else ()
-    names = [file.name for file in output.files]
-    return (
-        (output.x is None) == (output.y is None)
-        and (set(output.columns) == set(places) if places else len(output.columns) == 1)
-        and len(set(names)) == len(names)
-    )
+    if output.places is None:
+        columns_fit = output.x is output.y and len(output.columns) == 1
+    else:
+        columns_fit = set(output.columns) == set(output.places)
+    return columns_fit and len({file.name for file in output.files}) == len(output.files)
 
 
 def _domain_fits(statement: Statement) -> bool:

@@ -5,18 +5,9 @@ from fractions import Fraction
 
 from pointveil.errors import BudgetError
 from pointveil.files.exact import MOST_EPSILON, exact_number
+from pointveil.statement import Spend
 
 LEAST_EPSILON = Fraction(1, 10**6)
-
-
-@dataclass(frozen=True)
-class Spend:
-    """One question that was paid for, and what it cost."""
-
-    purpose: str
-    epsilon: Fraction
-    question: str  # "count" or "scatter"
-    cells: int  # how many cells or regions it asked about: a public or noisy fact
 
 
 @dataclass

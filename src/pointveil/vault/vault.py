@@ -18,8 +18,8 @@ from pointveil.engines import AtMost, LocalEngine
 from pointveil.errors import InputError
 from pointveil.formats import Layout, PointSource, open_points
 from pointveil.ledger import OWN, Charge, Ledger, Own, open_ledger
-from pointveil.statement import Statement, describe
-from pointveil.vault.account import Account, Spend, exact_epsilon
+from pointveil.statement import Spend, Statement, describe
+from pointveil.vault.account import Account, exact_epsilon
 from pointveil.vault.answers import NoisyCounts, NoisyPoints
 from pointveil.vault.cleaning import Cleaner
 from pointveil.vault.kernel import scatter_tokens
@@ -220,7 +220,7 @@ class Vault:
     def statement(self) -> Statement:
         """What has been spent so far, on what, assuming what."""
         return describe(
-            self.__account,
+            self.__account.spends,
             self.__protection,
             self.__world,
             release=self.__release,
