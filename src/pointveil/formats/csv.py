@@ -78,20 +78,13 @@ class CsvRecords:
         return self._in_text(columns)
 
     def _parsed(self, block: bytes, kind: Any, wrong_width: Callable[[Any], str] | None = None) -> Any:
-        names = [str(field) for field in self.fields]
+        names, every = ([str(field) for field in fields] for fields in (self.fields, range(self.width)))
         kinds = dict(zip(names, (kind, kind, pa.binary()), strict=False))
+        quote = '"' if b'"' in block else False
         return arrow_csv.read_csv(
             pa.BufferReader(block),
-            arrow_csv.ReadOptions(
-                column_names=[str(field) for field in range(self.width)],
-                block_size=len(block) + 1,
-                use_threads=False,
-            ),
-            arrow_csv.ParseOptions(
-                delimiter=self.delimiter,
-                quote_char='"' if b'"' in block else False,
-                invalid_row_handler=wrong_width,
-            ),
+            arrow_csv.ReadOptions(column_names=every, block_size=len(block) + 1, use_threads=False),
+            arrow_csv.ParseOptions(delimiter=self.delimiter, quote_char=quote, invalid_row_handler=wrong_width),
             arrow_csv.ConvertOptions(include_columns=names, column_types=kinds),
         )
 
@@ -101,8 +94,10 @@ class CsvRecords:
         return [pa.array(column, pa.binary()) for column in columns]
 
     def _in_text(self, columns: list[Any]) -> Batch:
-        decimal_comma = self.delimiter != ","
-        return self._made([numbers(column, decimal_comma=decimal_comma) for column in columns[:2]], columns[2:])
+        axes = columns[:2]
+        if self.delimiter != ",":  # then a comma in a number stands for its point
+            axes = [pc.replace_substring(column, b",", b".") for column in axes]
+        return self._made([numbers(column) for column in axes], columns[2:])
 
     def _made(self, axes: list[Any], person: list[Any]) -> Batch:
         trimmed = [person_column(pc.replace_substring_regex(names, r"^[\s\v]+|[\s\v]+$", b"")) for names in person]

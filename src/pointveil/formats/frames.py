@@ -32,7 +32,7 @@ def read(source: Any, request: Request) -> PointSource:
         return _from_stream(stream, _layout(stream.schema, request), request.person)
     raise InputError(
         f"Points cannot be read from a {type(source).__name__}; give a path, an (n, 2) array, a geopandas frame or "
-        "series, or anything with an Arrow stream (pandas, polars, DuckDB, ibis, pyarrow).",
+        "series, or anything with an Arrow stream (pandas, polars, DuckDB, ibis, pyarrow)."
     )
 
 
