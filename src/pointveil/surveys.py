@@ -9,7 +9,7 @@ import json
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -49,6 +49,10 @@ LAND = "1"  # the edition of the land rule: raised when another place would be l
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, AttributeError, RuntimeError)
 HEADER = 128  # bytes before the values of an array, in numpy's format
 Answer = NoisyCounts | NoisyPoints
+ANSWERS: dict[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {  # the kinds, and what each holds
+    "NoisyCounts": (NoisyCounts, ("values",)),
+    "NoisyPoints": (NoisyPoints, ("region", "site")),
+}
 
 
 @dataclass(frozen=True)
@@ -114,10 +118,8 @@ class Survey:
         path = Path(path)
         try:
             return cls.from_bytes(path.read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, IsADirectoryError):
             raise InputError(f"There is no file {path}.") from None
-        except IsADirectoryError:
-            raise InputError(f"{path} is a directory, not a survey.") from None
         except InputError as fault:
             raise InputError(f"{path.name} cannot be read: {fault}") from None
         except VerificationError as fault:
@@ -278,9 +280,7 @@ def _describe(answer: Answer) -> dict[str, Any]:
 
 
 def _arrays(answer: Answer) -> dict[str, NDArray[np.int64]]:
-    if isinstance(answer, NoisyCounts):
-        return {"values": answer.values}
-    return {"region": answer.region, "site": answer.site}
+    return {name: getattr(answer, name) for name in ANSWERS[type(answer).__name__][1]}
 
 
 def _recorded(description: dict[str, Any], answers: Sequence[Answer]) -> Recorded:
@@ -322,13 +322,8 @@ def _text(archive: zipfile.ZipFile, name: str) -> str:
 
 def _restore(archive: zipfile.ZipFile, number: int, description: dict[str, Any]) -> Answer:
     paid = (description["purpose"], stated_number(description["epsilon"]), int(description["points_per_unit"]))
-
-    def load(name: str) -> NDArray[np.int64]:
-        return _array(_member(archive, f"answers/{number}-{name}.npy"))
-
-    if description["kind"] == "NoisyCounts":
-        return NoisyCounts(load("values"), *paid)
-    return NoisyPoints(load("region"), load("site"), *paid)
+    kind, names = ANSWERS[description["kind"]]
+    return kind(*(_array(_member(archive, f"answers/{number}-{name}.npy")) for name in names), *paid)
 
 
 def _array(content: bytes) -> NDArray[np.int64]:

@@ -14,24 +14,13 @@ from pointveil.errors import InputError
 from pointveil.files.lattice import snap
 from pointveil.files.whole import existing_file, write_whole
 from pointveil.formats import csv, frames, geojson, parquet, vector
-from pointveil.formats.base import STATEMENT_KEY, Batch, Chunks, Format, Layout, PointSource, Request
+from pointveil.formats.base import Batch as Batch
+from pointveil.formats.base import Chunks, Request
+from pointveil.formats.base import Format as Format
+from pointveil.formats.base import Layout as Layout
+from pointveil.formats.base import PointSource as PointSource
 from pointveil.formats.columns import usual_names
 from pointveil.plugins import load_plugins
-
-__all__ = [
-    "FORMATS",
-    "STATEMENT_KEY",
-    "Batch",
-    "Format",
-    "Layout",
-    "PointSource",
-    "format_of",
-    "open_points",
-    "output_layout",
-    "read_statement",
-    "register_format",
-    "write_points",
-]
 
 
 def _vector(suffix: str, driver: vector.Driver) -> Format:

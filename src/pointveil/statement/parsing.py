@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
@@ -55,7 +55,11 @@ def parse_object(text: str) -> dict[str, Any]:
         raise VerificationError("It is too long.")
     try:
         content = json.loads(
-            text, parse_constant=_refuse, parse_int=_whole, parse_float=_real, object_pairs_hook=_object
+            text,
+            parse_constant=_refuse,
+            parse_int=lambda digits: int(digits) if len(digits) <= 20 else _refuse(digits),
+            parse_float=lambda digits: number if math.isfinite(number := float(digits[:400])) else _refuse(digits),
+            object_pairs_hook=_object,
         )
     except (ValueError, RecursionError):
         content = None
@@ -64,16 +68,8 @@ def parse_object(text: str) -> dict[str, Any]:
     return content
 
 
-def _refuse(name: str) -> float:
+def _refuse(name: str) -> NoReturn:
     raise ValueError(name)
-
-
-def _whole(digits: str) -> int:
-    return int(digits) if len(digits) <= 20 else int(_refuse(digits))
-
-
-def _real(digits: str) -> float:
-    return number if math.isfinite(number := float(digits[:400])) else _refuse(digits)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
