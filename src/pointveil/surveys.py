@@ -142,13 +142,10 @@ class Survey:
 
     def _described(self) -> dict[str, Any]:
         """Return all but the world and the values of the answers, as plain facts."""
+        used = self.method
         return {
             "version": VERSION,
-            "method": {
-                "name": self.method.name,
-                "parameters": self.method.parameters,
-                "split": self.method.split_texts(),
-            },
+            "method": {"name": used.name, "parameters": used.parameters, "split": used.split_texts()},
             "layout": dataclasses.replace(self.layout, left_out=()).to_dict(),
             "answers": [_describe(answer) for answer in self.answers],
         }

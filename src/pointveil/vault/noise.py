@@ -33,7 +33,6 @@ class Noise(Protocol):
 
     def draw(self, count: int, words: Words) -> NDArray[np.int64]:
         """Return `count` independent values of the noise."""
-        ...
 
 
 def secure_words(count: int) -> NDArray[np.uint64]:

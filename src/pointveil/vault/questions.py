@@ -32,7 +32,6 @@ class Cells(Protocol):
 
     def locate(self, xy: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the number of the one cell that holds each point, or -1 for nowhere."""
-        ...
 
 
 class Sites(Protocol):
@@ -43,11 +42,9 @@ class Sites(Protocol):
 
     def site_counts(self) -> NDArray[np.int64]:
         """Return how many sites each region has; none for a region wholly in water."""
-        ...
 
     def locate_sites(self, xy: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the region of each point (-1 for nowhere) and the number of its site there."""
-        ...
 
 
 class Respondent(Protocol):
@@ -56,12 +53,9 @@ class Respondent(Protocol):
     @property
     def points_per_unit(self) -> int:
         """How many points the protected unit may have (1 for "one point")."""
-        ...
 
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Answer with noise how many points are in each of these cells."""
-        ...
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Answer roughly where in each region the points are."""
-        ...
