@@ -19,6 +19,7 @@ from pointveil.surveys import SURVEY_BEGINS, check_survey
 from pointveil.synthetic import check_format, describe_file, points_digest, statement_path
 
 FARTHEST = 2.0**62  # lattice steps: no place on a map is so far away
+CHANGED = "{} was changed: its points are not those that were released."
 WELL_FORMED = (
     "the statement is in its canonical form, and fits its own digest",
     "the epsilons of all questions add up to the guarantee, and its other facts fit together",
@@ -166,7 +167,7 @@ def _check_points(path: Path, statement: Statement) -> None:
         steps = output.steps_per_unit or (10**7 if is_geographic(output.crs) else 100)
         digest = points_digest(_points(path, output, steps), steps)
     if digest != output.points_sha256:
-        raise VerificationError(f"{_name(path)} was changed: its points are not those that were released.")
+        raise VerificationError(CHANGED.format(_name(path)))
 
 
 def open_released(path: Path, output: Output) -> PointSource:
@@ -176,11 +177,11 @@ def open_released(path: Path, output: Output) -> PointSource:
 
 def _points(path: Path, output: Output, steps: int) -> Iterator[NDArray[np.float64]]:
     """Yield the points of a file; raise as soon as they are more or fewer than was said, or are nowhere."""
-    rows = 0
+    rows, changed = 0, VerificationError(CHANGED.format(_name(path)))
     for batch in open_released(path, output).batches():
         rows += len(batch.coordinates)
         if rows > output.rows or not (np.abs(batch.coordinates) < FARTHEST / steps).all():
-            break
+            raise changed
         yield batch.coordinates
     if rows != output.rows:
-        raise VerificationError(f"{_name(path)} was changed: its points are not those that were released.")
+        raise changed
