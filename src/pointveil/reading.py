@@ -8,7 +8,7 @@ from pointveil.errors import InputError
 from pointveil.files.whole import existing_file
 from pointveil.formats import open_points, read_statement
 from pointveil.synthetic import SyntheticPoints, statement_path
-from pointveil.verification import read_checked
+from pointveil.verification import open_released, read_checked
 
 
 def read(path: str | Path) -> SyntheticPoints:
@@ -37,8 +37,6 @@ def read(path: str | Path) -> SyntheticPoints:
             "which was written with it, beside it; or read the file as any other of its format."
         )
     statement = read_checked(path).statement
-    output = statement.output
-    columns = None if output is None or output.x is None or output.y is None else (output.x, output.y)
-    source = open_points(path, columns=columns, crs=output.crs if output and columns else None)
+    source = open_points(path) if statement.output is None else open_released(path, statement.output)
     coordinates = np.concatenate([np.zeros((0, 2)), *(batch.coordinates for batch in source.batches())])
     return SyntheticPoints(coordinates, source.layout, statement)

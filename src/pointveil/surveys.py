@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,14 +44,15 @@ from pointveil.world import World
 VERSION = 1
 SURVEY_BEGINS = b"PK\x03\x04"
 MOST_MEMBER_BYTES = 2**32
-DRAWING = "1"
-"""The edition of drawing: raised when the same answers and seed would give other points, or in another order."""
-LAND = "1"
-"""The edition of the land rule: raised when another place would be land."""
+DRAWING = "1"  # the edition: raised when the same answers and seed would give other points, or in another order
+LAND = "1"  # the edition of the land rule: raised when another place would be land
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, AttributeError, RuntimeError)
-HEADER = 128
-"""Bytes before the values of an array, in numpy's format."""
+HEADER = 128  # bytes before the values of an array, in numpy's format
 Answer = NoisyCounts | NoisyPoints
+ANSWERS: dict[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {  # the kinds, and what each holds
+    "NoisyCounts": (NoisyCounts, ("values",)),
+    "NoisyPoints": (NoisyPoints, ("region", "site")),
+}
 
 
 @dataclass(frozen=True)
@@ -136,10 +137,8 @@ class Survey:
         path = Path(path)
         try:
             return cls.from_bytes(path.read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, IsADirectoryError):
             raise InputError(f"There is no file {path}.") from None
-        except IsADirectoryError:
-            raise InputError(f"{path} is a directory, not a survey.") from None
         except InputError as fault:
             raise InputError(f"{path.name} cannot be read: {fault}") from None
         except VerificationError as fault:
@@ -162,13 +161,10 @@ class Survey:
 
     def _described(self) -> dict[str, Any]:
         """Return all but the world and the values of the answers, as plain facts."""
+        used = self.method
         return {
             "version": VERSION,
-            "method": {
-                "name": self.method.name,
-                "parameters": self.method.parameters,
-                "split": self.method.split_texts(),
-            },
+            "method": {"name": used.name, "parameters": used.parameters, "split": used.split_texts()},
             "layout": dataclasses.replace(self.layout, left_out=()).to_dict(),
             "answers": [_describe(answer) for answer in self.answers],
         }
@@ -290,7 +286,13 @@ class Recorder:
         return answer
 
     def _once(
-        self, ledger: Ledger, question: str, size: int, share: Share, details: str, ask: Callable[[], Answer]
+        self,
+        ledger: Ledger,
+        question: Literal["count", "scatter"],
+        size: int,
+        share: Share,
+        details: str,
+        ask: Callable[[], Answer],
     ) -> Answer:
         """Return the answer that the ledger keeps: from before, or having asked for it now."""
         assert isinstance(self.vault, Vault)  # noqa: S101 - nothing else has a ledger
@@ -349,9 +351,7 @@ def _describe(answer: Answer) -> dict[str, Any]:
 
 
 def _arrays(answer: Answer) -> dict[str, NDArray[np.int64]]:
-    if isinstance(answer, NoisyCounts):
-        return {"values": answer.values}
-    return {"region": answer.region, "site": answer.site}
+    return {name: getattr(answer, name) for name in ANSWERS[type(answer).__name__][1]}
 
 
 def _recorded(description: dict[str, Any], answers: Sequence[Answer]) -> Recorded:
@@ -397,9 +397,8 @@ def _load(archive: zipfile.ZipFile, number: int, name: str) -> NDArray[np.int64]
 
 def _restore(description: dict[str, Any], load: Callable[[str], NDArray[np.int64]]) -> Answer:
     paid = (description["purpose"], stated_number(description["epsilon"]), int(description["points_per_unit"]))
-    if description["kind"] == "NoisyCounts":
-        return NoisyCounts(load("values"), *paid)
-    return NoisyPoints(load("region"), load("site"), *paid)
+    kind, names = ANSWERS[description["kind"]]
+    return kind(*map(load, names), *paid)
 
 
 def pack(answer: Answer) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,30 +12,26 @@ from numpy.typing import NDArray
 
 from pointveil.errors import InputError, VerificationError, shown
 from pointveil.files.crs import is_geographic
-from pointveil.formats import FORMATS, format_of, open_points, read_statement
+from pointveil.formats import FORMATS, PointSource, format_of, open_points, read_statement
 from pointveil.ledger import Ledger
 from pointveil.statement import MOST_BYTES, Output, Statement, parse_signed, read_public_key
 from pointveil.surveys import SURVEY_BEGINS, check_survey
 from pointveil.synthetic import check_format, describe_file, points_digest, statement_path
 
-FARTHEST = 2.0**62
-"""Lattice steps: no place on a map is so far away."""
+FARTHEST = 2.0**62  # lattice steps: no place on a map is so far away
+CHANGED = "{} was changed: its points are not those that were released."
+WELL_FORMED = (
+    "the statement is in its canonical form, and fits its own digest",
+    "the epsilons of all questions add up to the guarantee, and its other facts fit together",
+)
 
 
 @dataclass(frozen=True)
 class Verified:
-    """A release that passed.
+    """A release that passed."""
 
-    Parameters
-    ----------
-    statement
-        What it promises.
-    checks
-        What was checked, in words.
-    """
-
-    statement: Statement
-    checks: tuple[str, ...]
+    statement: Statement  # what it promises
+    checks: tuple[str, ...]  # what was checked, in words
 
 
 def verify(path: str | Path, *, public_key: str | None = None, ledger: str | Path | None = None) -> Verified:
@@ -67,19 +64,15 @@ def verify(path: str | Path, *, public_key: str | None = None, ledger: str | Pat
     return Verified(found.statement, (*WELL_FORMED, *found.checks, *_check_ledger(found.statement, ledger)))
 
 
-WELL_FORMED = (
-    "the statement is in its canonical form, and fits its own digest",
-    "the epsilons of all questions add up to the guarantee, and its other facts fit together",
-)
-
-
 def read_checked(path: Path, public_key: str | None = None) -> Verified:
     """Return the statement about these very points or answers, even of a rehearsal, and what was checked."""
     if not path.is_file():
         raise InputError(f"There is no file {path}.")
     with path.open("rb") as file:
         if file.read(len(SURVEY_BEGINS)) == SURVEY_BEGINS:
-            return _check_survey(path, public_key)
+            with _refusing(f"{_name(path)} does not hold."):
+                statement, signed, bound = check_survey(path.read_bytes(), public_key)
+            return Verified(statement, (signed, bound))
     beside = statement_path(path)
     if beside.is_symlink() or beside.exists():
         statement, signed = _parse(beside.name, _read_text(beside), public_key)
@@ -92,14 +85,13 @@ def read_checked(path: Path, public_key: str | None = None) -> Verified:
     return Verified(statement, (signed, covered, "the points are those that were released, in the same order"))
 
 
-def _check_survey(path: Path, public_key: str | None) -> Verified:
+@contextmanager
+def _refusing(words: str, faults: tuple[type[Exception], ...] = (InputError, VerificationError)) -> Iterator[None]:
+    """Raise VerificationError for what is not as it should be, after these words."""
     try:
-        statement, signed, bound = check_survey(path.read_bytes(), public_key)
-    except InputError as fault:
-        raise VerificationError(f"{_name(path)} does not hold. {shown(str(fault))}") from None
-    except VerificationError as fault:
-        raise VerificationError(f"{_name(path)} does not hold. {fault}") from None
-    return Verified(statement, (signed, bound))
+        yield
+    except faults as fault:
+        raise VerificationError(f"{words} {shown(str(fault))}") from None
 
 
 def _check_ledger(statement: Statement, ledger: str | Path | None) -> tuple[str, ...]:
@@ -136,10 +128,8 @@ def _read_text(path: Path) -> str:
 
 def _embedded(path: Path) -> str:
     check_format(path)
-    try:
+    with _refusing(f"{_name(path)} cannot be read:"):
         text = read_statement(path)
-    except InputError as fault:
-        raise VerificationError(f"{_name(path)} cannot be read: {shown(str(fault))}") from None
     if text is None:
         raise VerificationError(
             f"{_name(path)} has no statement: neither beside it as {_name(statement_path(path))} nor in it."
@@ -148,10 +138,8 @@ def _embedded(path: Path) -> str:
 
 
 def _parse(name: str, text: str, public_key: str | None) -> tuple[Statement, str]:
-    try:
+    with _refusing(f"The statement in {_name(name)} does not hold."):
         return parse_signed(text, public_key)
-    except VerificationError as fault:
-        raise VerificationError(f"The statement in {_name(name)} does not hold. {fault}") from None
 
 
 def _check_files(path: Path, statement: Statement) -> None:
@@ -174,29 +162,26 @@ def _check_points(path: Path, statement: Statement) -> None:
     output = statement.output
     if output is None:
         raise VerificationError(f"The statement in {_name(path)} says nothing about the points.")
-    try:
-        steps = output.steps_per_unit or _first_steps(output.crs)
+    with _refusing(f"{_name(path)} cannot be read:", (InputError,)):
+        # The lattice of the first schema, whose statements do not say it, follows from the CRS.
+        steps = output.steps_per_unit or (10**7 if is_geographic(output.crs) else 100)
         digest = points_digest(_points(path, output, steps), steps)
-    except InputError as fault:
-        raise VerificationError(f"{_name(path)} cannot be read: {shown(str(fault))}") from None
     if digest != output.points_sha256:
-        raise VerificationError(f"{_name(path)} was changed: its points are not those that were released.")
+        raise VerificationError(CHANGED.format(_name(path)))
+
+
+def open_released(path: Path, output: Output) -> PointSource:
+    """Open the points of a release, in the columns and the CRS of its statement."""
+    return open_points(path, columns=output.places, crs=output.crs if output.places else None)
 
 
 def _points(path: Path, output: Output, steps: int) -> Iterator[NDArray[np.float64]]:
     """Yield the points of a file; raise as soon as they are more or fewer than was said, or are nowhere."""
-    columns = None if output.x is None or output.y is None else (output.x, output.y)
-    source = open_points(path, columns=columns, crs=output.crs if columns else None)
-    rows = 0
-    for batch in source.batches():
+    rows, changed = 0, VerificationError(CHANGED.format(_name(path)))
+    for batch in open_released(path, output).batches():
         rows += len(batch.coordinates)
         if rows > output.rows or not (np.abs(batch.coordinates) < FARTHEST / steps).all():
-            break
+            raise changed
         yield batch.coordinates
     if rows != output.rows:
-        raise VerificationError(f"{_name(path)} was changed: its points are not those that were released.")
-
-
-def _first_steps(crs: str) -> int:
-    """Return the lattice of releases whose statement does not say it: those of the first schema."""
-    return 10**7 if is_geographic(crs) else 100
+        raise changed

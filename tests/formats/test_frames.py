@@ -261,7 +261,7 @@ def test_a_pandas_column_of_dates_holds_no_coordinates() -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"lon": pandas.to_datetime(["2020-01-01"]), "lat": 1.0})
 
-    with pytest.raises(InputError, match="Column 'lon' of the frame holds datetime64"):
+    with pytest.raises(InputError, match="Column 'lon' of the frame holds timestamp"):
         open_points(frame)
 
 

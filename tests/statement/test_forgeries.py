@@ -1,5 +1,6 @@
 """No forged or malformed statement verifies, whatever is in it, and none takes long to refuse."""
 
+import hashlib
 import json
 import os
 import time
@@ -16,7 +17,7 @@ from pointveil.errors import VerificationError
 from pointveil.releases import synthesize
 from pointveil.statement import Statement, digest_of
 from pointveil.statement.document import PROMISES, plain_words
-from pointveil.synthetic import statement_path
+from pointveil.synthetic import describe_file, statement_path
 from pointveil.vault import Vault
 from pointveil.verification import verify
 from pointveil.world import World
@@ -212,6 +213,18 @@ def test_no_file_name_leads_out_of_the_release(name: str, release: Path) -> None
     content = original(release)
     forged = {**content["output"]["files"][0], "name": name}
     forge(release, changed(content, ("output", "files"), [*content["output"]["files"], forged]))
+
+    seconds_until_refused(release)
+
+
+def test_points_that_are_nowhere_are_not_passed_over(release: Path) -> None:
+    content = original(release)
+    header = release.read_text().splitlines()[0]
+    release.write_text("\n".join([header, *["nowhere,nowhere"] * content["output"]["rows"], ""]))
+    nothing = hashlib.sha256(b"").hexdigest()
+    output = {**content["output"], "points_sha256": nothing, "files": [describe_file(release).model_dump()]}
+
+    forge(release, {**content, "output": output})
 
     seconds_until_refused(release)
 

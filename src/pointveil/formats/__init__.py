@@ -14,45 +14,19 @@ from pointveil.errors import InputError
 from pointveil.files.lattice import snap
 from pointveil.files.whole import existing_file, write_whole
 from pointveil.formats import csv, frames, geojson, parquet, vector
-from pointveil.formats.base import (
-    STATEMENT_KEY,
-    Batch,
-    Chunks,
-    DamagedError,
-    Format,
-    Layout,
-    PointSource,
-    Request,
-)
+from pointveil.formats.base import Batch as Batch
+from pointveil.formats.base import Chunks, Request
+from pointveil.formats.base import DamagedError as DamagedError
+from pointveil.formats.base import Format as Format
+from pointveil.formats.base import Layout as Layout
+from pointveil.formats.base import PointSource as PointSource
 from pointveil.formats.columns import usual_names
 from pointveil.plugins import load_plugins
 
-__all__ = [
-    "FORMATS",
-    "STATEMENT_KEY",
-    "Batch",
-    "DamagedError",
-    "Format",
-    "Layout",
-    "PointSource",
-    "format_of",
-    "open_points",
-    "output_layout",
-    "read_statement",
-    "register_format",
-    "write_points",
-]
-
 
 def _vector(suffix: str, driver: vector.Driver) -> Format:
-    return Format(
-        (suffix,),
-        True,
-        partial(vector.read, driver),
-        partial(vector.write, driver),
-        partial(vector.statement, driver),
-        driver.companions,
-    )
+    read, write = partial(vector.read, driver), partial(vector.write, driver)
+    return Format((suffix,), True, read, write, partial(vector.statement, driver), driver.companions)
 
 
 FORMATS = {
@@ -98,21 +72,10 @@ def open_points(
     person: str | None = None,
     layer: str | None = None,
 ) -> PointSource:
-    """Open a file or a frame of points, without reading a record yet.
+    """Open points, without reading a record yet; `Request` says what else the caller may tell.
 
-    Parameters
-    ----------
-    source
-        A path; a frame or stream that Arrow can take (pandas, polars, DuckDB, ibis, pyarrow); a geopandas frame or
-        series; an (n, 2) array or a list of pairs, x (longitude) first.
-    columns
-        The names of the x (longitude) and y (latitude) columns, if the names alone do not tell.
-    crs
-        The CRS of a source that does not state it itself; EPSG:4326 for two plain columns and for arrays.
-    person
-        The name of the column that says whose a record is.
-    layer
-        The layer to read, where a file has several.
+    A source is a path; a frame or stream that Arrow can take (pandas, polars, DuckDB, ibis, pyarrow); a geopandas
+    frame or series; an (n, 2) array or a list of pairs, x (longitude) first.
     """
     request = Request(None if columns is None else _pair(columns), crs, person, layer)
     if isinstance(source, str | os.PathLike):
@@ -170,20 +133,9 @@ def write_points(
 ) -> list[Path]:
     """Write points to a file that appears whole or not at all, and return the files written.
 
-    Parameters
-    ----------
-    path
-        The file; one that exists is replaced at the very end.
-    chunks
-        Arrays (n, 2) of x and y in the layout's CRS, on its public lattice.
-    layout
-        The format, names, order and CRS; see `output_layout`.
-    statement
-        The text to embed where the format has a place for it.
-    total
-        How many points the chunks hold together.
-    first, beside
-        The name of a file that is put in place before all others, and what writes it beside the finished draft.
+    The chunks are (n, 2) x and y in the layout's CRS, on its public lattice, `total` points together. The statement is
+    embedded where the format has a place for it. A file that exists is replaced at the very end. `first` names a file
+    that is put in place before all others; `beside` writes it beside the finished draft.
     """
     row = FORMATS[layout.format]
 

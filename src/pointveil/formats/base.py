@@ -19,43 +19,19 @@ STATEMENT_KEY = "pointveil.statement"
 
 @dataclass(frozen=True)
 class Layout:
-    """The public facts of a file of points: its format, names, order and CRS, and no value of it.
+    """The public facts of a file of points: its format, names, order and CRS, and no value of it."""
 
-    Parameters
-    ----------
-    format
-        A row of `FORMATS`, or ``"frame"`` for points that came from memory.
-    crs
-        ``"EPSG:4326"`` or the like, or WKT.  Coordinates are always x (or longitude) first.
-    x, y
-        The names of the two columns, for formats without geometry.
-    y_first
-        Whether the y column stands before the x column.
-    geometry
-        The name of the geometry column, for formats with geometry.
-    encoding
-        How GeoParquet holds a point: ``"WKB"`` or ``"point"``.
-    layer
-        The name of the layer, for formats with layers.
-    delimiter
-        The character between two values of a CSV file.
-    file_crs
-        Another name of `crs` that the file uses.
-    left_out
-        The names of the other columns, which no synthetic file has.
-    """
-
-    format: str
-    crs: str = "EPSG:4326"
-    x: str | None = None
+    format: str  # a row of `FORMATS`, or "frame" for points that came from memory
+    crs: str = "EPSG:4326"  # or the like, or WKT; coordinates are always x (or longitude) first
+    x: str | None = None  # the names of the two columns, for formats without geometry
     y: str | None = None
-    y_first: bool = False
-    geometry: str | None = None
-    encoding: str = "WKB"
-    layer: str | None = None
-    delimiter: str = ","
-    file_crs: str | None = None
-    left_out: tuple[str, ...] = ()
+    y_first: bool = False  # whether the y column stands before the x column
+    geometry: str | None = None  # the name of its column, for formats with geometry
+    encoding: str = "WKB"  # how GeoParquet holds a point: "WKB" or "point"
+    layer: str | None = None  # its name, for formats with layers
+    delimiter: str = ","  # between two values of a CSV file
+    file_crs: str | None = None  # another name of `crs` that the file uses
+    left_out: tuple[str, ...] = ()  # the names of the other columns, which no synthetic file has
 
     def to_dict(self) -> dict[str, Any]:
         """Return the layout as plain values that JSON can hold."""
@@ -80,18 +56,10 @@ class Layout:
 
 @dataclass(frozen=True)
 class Batch:
-    """Some records: where they are, and perhaps whose they are.
+    """Some records: where they are, and perhaps whose they are."""
 
-    Parameters
-    ----------
-    coordinates
-        One row (x, y) per record, in the layout's CRS; NaN where the record has no readable point.
-    person
-        The person of each record, if it was asked for.
-    """
-
-    coordinates: NDArray[np.float64]
-    person: Any = None
+    coordinates: NDArray[np.float64]  # (n, 2) x and y in the layout's CRS; NaN where a record has no readable point
+    person: Any = None  # of each record, if it was asked for
 
 
 class DamagedError(InputError, RuntimeError):
@@ -104,21 +72,11 @@ DAMAGED = (OSError, RuntimeError, pa.ArrowException, sqlite3.Error)
 
 @dataclass(frozen=True, repr=False)
 class PointSource:
-    """Points that can be read as often as wished, a batch at a time.
-
-    Parameters
-    ----------
-    layout
-        The public facts of the source.
-    pieces
-        Yields all records in order, anew each time.
-    path
-        The file, if it is one.
-    """
+    """Points that can be read as often as wished, a batch at a time."""
 
     layout: Layout
-    pieces: Callable[[], Iterator[Batch]]
-    path: Path | None = None
+    pieces: Callable[[], Iterator[Batch]]  # yields all records in order, anew each time
+    path: Path | None = None  # the file, if it is one
 
     def batches(self) -> Iterator[Batch]:
         """Yield all records in order; no value of a record can make this fail."""
@@ -133,12 +91,12 @@ class PointSource:
 
 @dataclass(frozen=True)
 class Request:
-    """What the caller said about a source of points; see `open_points`."""
+    """What the caller said about a source of points."""
 
-    columns: tuple[str, str] | None = None
-    crs: str | None = None
-    person: str | None = None
-    layer: str | None = None
+    columns: tuple[str, str] | None = None  # the names of x and y, if the names alone do not tell
+    crs: str | None = None  # of a source that does not state it; EPSG:4326 for two plain columns and for arrays
+    person: str | None = None  # the name of the column that says whose a record is
+    layer: str | None = None  # the one to read, where a file has several
 
 
 Chunks = Iterable[NDArray[np.float64]]
@@ -146,30 +104,14 @@ Chunks = Iterable[NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Format:
-    """One row of the table of formats.
+    """One row of the table of formats."""
 
-    Parameters
-    ----------
-    suffixes
-        The endings of file names, in lower case; the first is the usual one.
-    has_geometry
-        Whether a point is one geometry rather than two columns.
-    read
-        Opens a file.
-    write
-        Writes chunks of coordinates into a new file, whole; the caller cares for names and renaming.
-    statement
-        Reads the statement that `write` embedded, where there is a place for one.
-    companions
-        Patterns of the files that stand beside a file and are a part of it.
-    """
-
-    suffixes: tuple[str, ...]
-    has_geometry: bool
+    suffixes: tuple[str, ...]  # of file names, in lower case; the first is the usual one
+    has_geometry: bool  # whether a point is one geometry rather than two columns
     read: Callable[[Path, Request], PointSource]
-    write: Callable[[Path, Chunks, Layout, str | None], None]
-    statement: Callable[[Path], str | None] = lambda _: None
-    companions: tuple[str, ...] = ()
+    write: Callable[[Path, Chunks, Layout, str | None], None]  # into a new file; the caller sees to names and renaming
+    statement: Callable[[Path], str | None] = lambda _: None  # what `write` embedded, where there is a place
+    companions: tuple[str, ...] = ()  # patterns of the files that stand beside a file and are a part of it
 
 
 def make_batch(coordinates: NDArray[np.float64], person: Any = None) -> Batch:

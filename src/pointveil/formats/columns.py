@@ -9,20 +9,10 @@ from pointveil.files.crs import DEGREES, LONGITUDE_FIRST, chosen_crs, is_geograp
 from pointveil.formats.base import Layout
 from pointveil.formats.values import NUMBER
 
-COORDINATE_NAMES = (
-    ("lon", "lat"),
-    ("longitude", "latitude"),
-    ("lng", "lat"),
-    ("long", "lat"),
-    ("x", "y"),
-    ("easting", "northing"),
-    ("lon", "latitude"),
-    ("longitude", "lat"),
-    ("x_coord", "y_coord"),
-    ("coord_x", "coord_y"),
-    ("point_x", "point_y"),
-    ("pickup_longitude", "pickup_latitude"),
-)
+COORDINATE_NAMES = """
+    lon lat, longitude latitude, lng lat, long lat, x y, easting northing, lon latitude, longitude lat,
+    x_coord y_coord, coord_x coord_y, point_x point_y, pickup_longitude pickup_latitude
+"""
 
 
 def find_columns(names: Sequence[str], wanted: tuple[str, str] | None, source: str) -> tuple[int, int]:
@@ -33,12 +23,12 @@ def find_columns(names: Sequence[str], wanted: tuple[str, str] | None, source: s
             raise InputError(f"columns={wanted!r} names one column twice; give the names of x and of y.")
         return x, y
     lowered = [name.strip().lower() for name in names]
-    for x_name, y_name in COORDINATE_NAMES:
+    for x_name, y_name in map(str.split, COORDINATE_NAMES.split(",")):
         if lowered.count(x_name) == 1 and lowered.count(y_name) == 1:
             return lowered.index(x_name), lowered.index(y_name)
     raise InputError(
         f"{source} has no columns that are surely longitude and latitude; {listed(names)} "
-        "Say which with --columns LON,LAT (columns=('LON', 'LAT') in Python).",
+        "Say which with --columns LON,LAT (columns=('LON', 'LAT') in Python)."
     )
 
 
@@ -51,7 +41,7 @@ def find_column(names: Sequence[str], wanted: str, source: str) -> int:
         raise InputError(f"{source} has {count} columns called {wanted!r}; give each its own name.")
     raise InputError(
         f"{source} has no column {wanted!r}; {listed(names)} "
-        "See --columns LON,LAT, or --person COLUMN (columns=('LON', 'LAT') and person='COLUMN' in Python).",
+        "See --columns LON,LAT, or --person COLUMN (columns=('LON', 'LAT') and person='COLUMN' in Python)."
     )
 
 
@@ -82,21 +72,7 @@ def usual_names(crs: str) -> tuple[str, str]:
 def plain_layout(
     kind: str, names: Sequence[str], places: tuple[int, int], crs: str | None, source: str, **more: str
 ) -> Layout:
-    """Return the public facts of points in two columns, which are degrees unless the caller names another CRS.
-
-    Parameters
-    ----------
-    kind
-        The format.
-    names, places
-        The names of all columns, and where x and y stand among them.
-    crs
-        The CRS that the caller named, if any.
-    source
-        What to call the source in errors.
-    more
-        Other fields of the layout.
-    """
+    """Return the public facts of points in two of the columns, in degrees unless the caller names another CRS."""
     x, y = places
     left_out = tuple(name for place, name in enumerate(names) if place not in places)
     known = chosen_crs(crs or DEGREES, None, source)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from pointveil.errors import InputError
@@ -37,27 +38,13 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True)
 class CsvRecords:
-    """The records of a CSV file.
-
-    Parameters
-    ----------
-    path
-        The file.
-    delimiter
-        What stands between two fields.
-    start
-        Where the first record begins, in bytes.
-    width
-        How many fields a record has.
-    fields
-        Where x, y and perhaps the person stand in a record.
-    """
+    """The records of a CSV file."""
 
     path: Path
-    delimiter: str
-    start: int
-    width: int
-    fields: tuple[int, ...]
+    delimiter: str  # stands between two fields
+    start: int  # of the first record, in bytes
+    width: int  # how many fields a record has
+    fields: tuple[int, ...]  # where x, y and perhaps the person stand in a record
 
     def batches(self) -> Iterator[Batch]:
         """Yield all records; a line with the wrong number of fields is left out."""
@@ -91,22 +78,15 @@ class CsvRecords:
         return self._in_text(columns)
 
     def _parsed(self, block: bytes, kind: Any, wrong_width: Callable[[Any], str] | None = None) -> Any:
-        names = [str(field) for field in self.fields]
+        names, every = ([str(field) for field in fields] for fields in (self.fields, range(self.width)))
         kinds = dict(zip(names, (kind, kind, pa.binary()), strict=False))
         if block.startswith(BYTE_ORDER_MARK):  # which Arrow would drop from a record that happens to come first
             block = b"\n" + block
+        quote = '"' if b'"' in block else False
         return arrow_csv.read_csv(
             pa.BufferReader(block),
-            arrow_csv.ReadOptions(
-                column_names=[str(field) for field in range(self.width)],
-                block_size=len(block) + 1,
-                use_threads=False,
-            ),
-            arrow_csv.ParseOptions(
-                delimiter=self.delimiter,
-                quote_char='"' if b'"' in block else False,
-                invalid_row_handler=wrong_width,
-            ),
+            arrow_csv.ReadOptions(column_names=every, block_size=len(block) + 1, use_threads=False),
+            arrow_csv.ParseOptions(delimiter=self.delimiter, quote_char=quote, invalid_row_handler=wrong_width),
             arrow_csv.ConvertOptions(include_columns=names, column_types=kinds),
         )
 
@@ -116,8 +96,10 @@ class CsvRecords:
         return [pa.array(column, pa.binary()) for column in columns]
 
     def _in_text(self, columns: list[Any]) -> Batch:
-        decimal_comma = self.delimiter != ","
-        return self._made([numbers(column, decimal_comma=decimal_comma) for column in columns[:2]], columns[2:])
+        axes = columns[:2]
+        if self.delimiter != ",":  # then a comma in a number stands for its point
+            axes = [pc.replace_substring(column, b",", b".") for column in axes]
+        return self._made([numbers(column) for column in axes], columns[2:])
 
     def _made(self, axes: list[Any], person: list[Any]) -> Batch:
         return make_batch(np.column_stack(axes), *map(person_column, person))

@@ -18,9 +18,7 @@ from pointveil.formats.values import number_of, numbers_of
 from pointveil.formats.wkb import points_of_shapes
 
 SOURCE = "The frame"
-
-Rows = Callable[[slice], Any]
-"""Returns something about some of the records."""
+Rows = Callable[[slice], Any]  # returns something about some of the records
 
 
 def read(source: Any, request: Request) -> PointSource:
@@ -34,7 +32,7 @@ def read(source: Any, request: Request) -> PointSource:
         return _from_stream(stream, _layout(stream.schema, request), request.person)
     raise InputError(
         f"Points cannot be read from a {type(source).__name__}; give a path, an (n, 2) array, a geopandas frame or "
-        "series, or anything with an Arrow stream (pandas, polars, DuckDB, ibis, pyarrow).",
+        "series, or anything with an Arrow stream (pandas, polars, DuckDB, ibis, pyarrow)."
     )
 
 

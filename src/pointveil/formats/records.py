@@ -23,7 +23,7 @@ def records(stream: Any, delimiter: str) -> Iterator[Records]:
     rest, skipping, block = b"", False, b"more"
     while block:
         block = stream.read(BLOCK_BYTES)
-        text = one_newline(rest + block)
+        text = (rest + block).replace(b"\r\n", b"\n").replace(b"\r", b"\n")  # one way to end a line
         # Only the first line can be longer than a block, for only it began before this one.
         first = text.find(b"\n") if b"\n" in text else len(text)
         if skipping or first > BLOCK_BYTES:
@@ -32,11 +32,6 @@ def records(stream: Any, delimiter: str) -> Iterator[Records]:
         end = text.rfind(b"\n") + 1 if block else len(text)
         yield sorted_out(text[:end], delimiter)
         rest = text[end:]
-
-
-def one_newline(text: bytes) -> bytes:
-    """Return the text with every line ending written the same way."""
-    return text.replace(b"\r\n", b"\n").replace(b"\r", b"\n") if b"\r" in text else text
 
 
 def sorted_out(text: bytes, delimiter: str) -> Records:

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pointveil.errors import InputError
 from pointveil.formats.persons import check_person, person_column, person_values
-from pointveil.formats.values import is_number_like, numbers, numbers_of
+from pointveil.formats.values import check_number, numbers, numbers_of
 
 # The kinds of NumPy that Arrow has too: truth values, whole numbers, floats, moments and spans of time.
 ARROW_KINDS = "biufmM"
@@ -17,24 +16,26 @@ MASKED = {"IntegerArray", "FloatingArray", "BooleanArray", "ArrowExtensionArray"
 
 def numeric_reader(empty: Any, name: str) -> Callable[[Any], Any]:
     """Return what makes floats of a pandas column like this one without rows."""
-    kind = arrow_type(empty)
-    if kind is None:
-        return lambda series: _one_by_one(series, numbers_of)
-    if not is_number_like(kind):
-        raise InputError(
-            f"Column {name!r} of the frame holds {empty.dtype}, not numbers; "
-            "say which columns hold the coordinates with columns=('LON', 'LAT').",
-        )
-    return lambda series: numbers(pa.array(series, from_pandas=True))
+    return _reader(empty, name, check_number, numbers, numbers_of)
 
 
 def person_reader(empty: Any, name: str) -> Callable[[Any], Any]:
     """Return what makes persons of a pandas column like this one without rows."""
+    return _reader(empty, name, check_person, person_column, person_values)
+
+
+def _reader(
+    empty: Any,
+    name: str,
+    check: Callable[[Any, str, str], None],
+    whole: Callable[[Any], Any],
+    each: Callable[[Any], Any],
+) -> Callable[[Any], Any]:
     kind = arrow_type(empty)
     if kind is None:
-        return lambda series: _one_by_one(series, person_values)
-    check_person(kind, name, "the frame")
-    return lambda series: person_column(pa.array(series, from_pandas=True))
+        return lambda series: _one_by_one(series, each)
+    check(kind, name, "the frame")
+    return lambda series: whole(pa.array(series, from_pandas=True))
 
 
 def arrow_type(empty: Any) -> Any:

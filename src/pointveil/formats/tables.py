@@ -14,14 +14,15 @@ from pointveil.files.vector_layer import geoparquet_column
 from pointveil.formats.base import Batch, Layout, Request, make_batch
 from pointveil.formats.columns import file_crs, find_column, find_columns, plain_layout
 from pointveil.formats.persons import check_person, person_column
-from pointveil.formats.values import is_binary, is_number_like, numbers, storage_of
+from pointveil.formats.values import check_number, is_binary, is_number_like, numbers, storage_of
 from pointveil.formats.wkb import points_of_wkb, wkb_of_points
 
 
 class Encoding(NamedTuple):
-    """One way to hold a point in an Arrow column: its type, and the ways from it and to it."""
+    """One way to hold a point in an Arrow column: its type when written, which it may be, and the ways from and to."""
 
     kind: Any
+    is_kind: Callable[[Any], bool]
     decode: Callable[[Any], NDArray[np.float64]]
     encode: Callable[[NDArray[np.float64]], Any]
 
@@ -42,12 +43,6 @@ def _to_pairs(coordinates: NDArray[np.float64]) -> Any:
     return pa.StructArray.from_arrays([x, y], ["x", "y"])
 
 
-ENCODINGS = {
-    "WKB": Encoding(pa.binary(), points_of_wkb, wkb_of_points),
-    "point": Encoding(pa.struct([("x", pa.float64()), ("y", pa.float64())]), _of_pairs, _to_pairs),
-}
-
-
 def _is_pair(kind: Any) -> bool:
     if pa.types.is_fixed_size_list(kind):
         return kind.list_size >= 2 and is_number_like(storage_of(kind.value_type))
@@ -57,7 +52,11 @@ def _is_pair(kind: Any) -> bool:
     return all(names.count(name) == 1 and is_number_like(storage_of(kind.field(name).type)) for name in ("x", "y"))
 
 
-KINDS = {"WKB": is_binary, "point": _is_pair}
+PAIR = pa.struct([("x", pa.float64()), ("y", pa.float64())])
+ENCODINGS = {
+    "WKB": Encoding(pa.binary(), is_binary, points_of_wkb, wkb_of_points),
+    "point": Encoding(PAIR, _is_pair, _of_pairs, _to_pairs),
+}
 ARROW_ENCODINGS = {"geoarrow.wkb": "WKB", "ogc.wkb": "WKB", "geoarrow.point": "point"}
 
 
@@ -94,11 +93,7 @@ def _chunks(column: Any) -> list[Any]:
 def _with_columns(schema: Any, request: Request, source: str) -> Layout:
     x, y = find_columns(schema.names, request.columns, source)
     for place in (x, y):
-        if not is_number_like(storage_of(schema.field(place).type)):
-            raise InputError(
-                f"Column {schema.names[place]!r} of {source} holds {schema.field(place).type}, not numbers; "
-                "say which columns hold the coordinates with --columns LON,LAT.",
-            )
+        check_number(schema.field(place).type, schema.names[place], source)
     return plain_layout("parquet", schema.names, (x, y), request.crs, source)
 
 
@@ -107,7 +102,7 @@ def _with_geometry(schema: Any, request: Request, source: str, found: tuple[str,
     if encoding not in ENCODINGS:
         raise InputError(f"Column {name!r} of {source} holds geometries encoded as {encoding[:20]!r}, not points.")
     kind = storage_of(schema.field(name).type)
-    if not KINDS[encoding](kind):
+    if not ENCODINGS[encoding].is_kind(kind):
         raise InputError(f"Column {name!r} of {source} holds {kind}, which is not a geometry.")
     crs = chosen_crs(own, request.crs, source)
     return Layout(

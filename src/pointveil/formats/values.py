@@ -10,6 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pointveil.errors import InputError
+
 NUMBER = rb"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*\Z"
 REAL_NUMBERS = (int, float, np.integer, np.floating, Decimal)
 # Which Python or NumPy would take for whole numbers.
@@ -18,18 +20,18 @@ LONGEST_NUMBER = 1 << 16
 PLAIN_NUMBER = "^-?[0-9]{1,30}(\\.[0-9]{0,30})?$"
 
 
-def numbers(values: Any, *, decimal_comma: bool = False) -> NDArray[np.float64]:
+def numbers(values: Any) -> NDArray[np.float64]:
     """Return any Arrow array as floats, each value by itself: what is not a number is NaN."""
     if isinstance(values, pa.ChunkedArray):
         # One by one, because all texts together may be too long for one array.
-        parts = [numbers(chunk, decimal_comma=decimal_comma) for chunk in values.chunks]
+        parts = [numbers(chunk) for chunk in values.chunks]
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0), *parts])
     if isinstance(values, pa.ExtensionArray):
         values = values.storage
     if pa.types.is_dictionary(values.type):
-        return _of_dictionary(values, decimal_comma=decimal_comma)
+        return _of_dictionary(values)
     if is_text(values.type):
-        return _of_text(values, decimal_comma=decimal_comma)
+        return _of_text(values)
     if values.type != pa.float64():
         values = values.cast(pa.float64(), safe=False)
     if values.null_count:
@@ -42,6 +44,15 @@ def storage_of(kind: Any) -> Any:
     return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
 
 
+def check_number(kind: Any, name: str, source: str) -> None:
+    """Refuse, by its Arrow type alone, a column that cannot hold coordinates."""
+    if not is_number_like(storage_of(kind)):
+        raise InputError(
+            f"Column {name!r} of {source} holds {kind}, not numbers; say which columns hold the coordinates "
+            "with --columns LON,LAT (columns=('LON', 'LAT') in Python)."
+        )
+
+
 def is_number_like(kind: Any) -> bool:
     """Whether a column of this Arrow type can hold coordinates."""
     if pa.types.is_dictionary(kind):
@@ -52,23 +63,21 @@ def is_number_like(kind: Any) -> bool:
 
 def is_binary(kind: Any) -> bool:
     """Whether a column of this Arrow type holds bytes."""
-    tests = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view)
-    return any(test(kind) for test in tests)
+    return kind in {pa.binary(), pa.large_binary(), pa.binary_view()}
 
 
 def is_text(kind: Any) -> bool:
     """Whether a column of this Arrow type holds text or bytes."""
-    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, is_binary)
-    return any(test(kind) for test in tests)
+    return kind in {pa.string(), pa.large_string(), pa.string_view()} or is_binary(kind)
 
 
-def _of_dictionary(values: Any, *, decimal_comma: bool) -> NDArray[np.float64]:
-    words = np.append(numbers(values.dictionary, decimal_comma=decimal_comma), np.nan)
+def _of_dictionary(values: Any) -> NDArray[np.float64]:
+    words = np.append(numbers(values.dictionary), np.nan)
     codes = values.indices.cast(pa.int64()).fill_null(len(words) - 1)
     return np.asarray(words[codes.to_numpy(zero_copy_only=False)], dtype=np.float64)
 
 
-def _of_text(values: Any, *, decimal_comma: bool) -> NDArray[np.float64]:
+def _of_text(values: Any) -> NDArray[np.float64]:
     # Bytes rather than strings: invalid UTF-8 is just another value that is not a number.
     values = values.cast(pa.large_binary())
     lengths = pc.fill_null(pc.binary_length(values), 0)
@@ -76,10 +85,8 @@ def _of_text(values: Any, *, decimal_comma: bool) -> NDArray[np.float64]:
         # Nothing is copied of a text that is too long to be a number.
         short = np.asarray(lengths) <= LONGEST_NUMBER
         found = np.full(len(values), np.nan)
-        found[short] = _of_text(values.filter(pa.array(short)), decimal_comma=decimal_comma)
+        found[short] = _of_text(values.filter(pa.array(short)))
         return found
-    if decimal_comma:
-        values = pc.replace_substring(values, b",", b".")
     plain = pc.fill_null(pc.match_substring_regex(values, PLAIN_NUMBER), False)
     # Not `if_else`: before pyarrow 24 it reads the wrong bytes of a sliced column.
     found = pc.replace_with_mask(values, pc.invert(plain), pa.scalar(None, pa.large_binary()))

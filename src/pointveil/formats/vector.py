@@ -23,27 +23,13 @@ READ_ROWS = 1 << 16
 
 @dataclass(frozen=True)
 class Driver:
-    """A vector format that GDAL reads and writes.
+    """A vector format that GDAL reads and writes."""
 
-    Parameters
-    ----------
-    format
-        Its row in the table of formats.
-    gdal
-        GDAL's name of it.
-    options
-        What to say to GDAL when writing; ``{geometry}`` stands for the name of the geometry column.
-    statement_place
-        Which of GDAL's two kinds of metadata holds a statement, and under which name.
-    companions
-        Patterns of the files that stand beside a file and are a part of it.
-    """
-
-    format: str
-    gdal: str
-    options: dict[str, str] = field(default_factory=dict)
-    statement_place: tuple[str, str] | None = None
-    companions: tuple[str, ...] = ()
+    format: str  # its row in the table of formats
+    gdal: str  # GDAL's name of it
+    options: dict[str, str] = field(default_factory=dict)  # for writing; {geometry} stands for the name of its column
+    statement_place: tuple[str, str] | None = None  # which of GDAL's two kinds of metadata, and the name there
+    companions: tuple[str, ...] = ()  # patterns of the files that are a part of a file
 
     def with_statement(self, statement: str | None) -> dict[str, Any]:
         """Return what to say to GDAL so that the file holds the statement."""

@@ -68,17 +68,17 @@ def _points(data: Bytes, start: Places, end: Places, *, alone: bool = False) -> 
     rows = np.flatnonzero(end - start >= 5)
     rows = rows[data[start[rows]] <= 1]
     little = data[start[rows]] == 1
-    code = _words(data, start[rows] + 1, little)
+    code = _numbers(data, start[rows] + 1, little, "u4", 1)[:, 0]
     simple = (code & ~np.uint32(HAS_Z | HAS_M | HAS_SRID)).astype(np.int64)
     thousands, kind = np.divmod(simple, 1000)
     dimensions = 2 + ((code & HAS_Z > 0) | (thousands % 2 == 1)) + ((code & HAS_M > 0) | (thousands >= 2))
     body = start[rows] + np.where(code & HAS_SRID > 0, 9, 5)
     known = thousands <= 3
     lonely = known & (kind == POINT) & (end[rows] - body >= 8 * dimensions)
-    found[rows[lonely]] = _doubles(data, body[lonely], little[lonely])
+    found[rows[lonely]] = _numbers(data, body[lonely], little[lonely], "f8", 2)
     if not alone:
         many = np.flatnonzero(known & (kind == MULTIPOINT) & (end[rows] - body >= 4))
-        many = many[_words(data, body[many], little[many]) == 1]
+        many = many[_numbers(data, body[many], little[many], "u4", 1)[:, 0] == 1]
         found[rows[many]] = _points(data, body[many] + 4, end[rows[many]], alone=True)
     return found
 
@@ -88,27 +88,19 @@ def _gathered(data: Bytes, start: Places, width: int) -> Bytes:
     return np.asarray(data[places], dtype=np.uint8)
 
 
-def _words(data: Bytes, start: Places, little: NDArray[np.bool_]) -> NDArray[np.uint32]:
-    raw = _gathered(data, start, 4)
-    return np.where(little, raw.view("<u4")[:, 0], raw.view(">u4")[:, 0]).astype(np.uint32)
-
-
-def _doubles(data: Bytes, start: Places, little: NDArray[np.bool_]) -> NDArray[np.float64]:
-    raw = _gathered(data, start, 16)
-    return np.where(little[:, np.newaxis], raw.view("<f8"), raw.view(">f8")).astype(np.float64)
+def _numbers(data: Bytes, start: Places, little: NDArray[np.bool_], kind: str, count: int) -> NDArray[Any]:
+    """Return (n, count) numbers of a kind that stand at each start, in either order of their bytes."""
+    raw = _gathered(data, start, count * np.dtype(kind).itemsize)
+    return np.where(little[:, np.newaxis], raw.view(f"<{kind}"), raw.view(f">{kind}")).astype(kind)
 
 
 def points_of_shapes(shapes: Any) -> NDArray[np.float64]:
     """Return x and y of each shapely geometry; NaN for whatever is not one point."""
-    shapes = np.array(shapes, dtype=object)
-    many = np.flatnonzero(shapely.get_type_id(shapes) == shapely.GeometryType.MULTIPOINT)
-    lonely = many[shapely.get_num_geometries(shapes[many]) == 1]
-    shapes[lonely] = shapely.get_geometry(shapes[lonely], 0)
-    # Asking an empty point where it is would be an error, and a collection might be deeper than the stack.
-    points = np.flatnonzero(shapely.get_type_id(shapes) == shapely.GeometryType.POINT)
-    somewhere = points[~shapely.is_empty(shapes[points])]
+    shapes = np.asarray(shapes, dtype=object)
+    # A collection might be deeper than the stack.
+    points = np.isin(shapely.get_type_id(shapes), (shapely.GeometryType.POINT, shapely.GeometryType.MULTIPOINT))
     found = np.full((len(shapes), 2), np.nan)
-    found[somewhere] = shapely.get_coordinates(shapes[somewhere])
+    found[points] = points_of_wkb(pa.array(shapely.to_wkb(shapes[points]), pa.large_binary()))
     return found
 
 

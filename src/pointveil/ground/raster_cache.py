@@ -20,11 +20,10 @@ from pointveil.files.whole import write_whole
 
 VERSION = 3
 USUAL_GIGABYTES = 4.0
-STALE_SECONDS = 3600
-"""After so long, what was not finished never will be."""
+STALE_SECONDS = 3600  # after so long, what was not finished never will be
 DIGEST_BYTES = 32
+# A raster with sites of its own is not kept on disk.
 KEPT = [field.name for field in dataclasses.fields(Raster) if field.default is dataclasses.MISSING]
-"""What is kept on disk: a raster with sites of its own is not."""
 
 
 def cache_folder() -> Path:

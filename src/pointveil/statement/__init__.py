@@ -1,6 +1,5 @@
 """What a release promises, in words and signed; it is handed paid-for facts, never a record."""
 
-from pointveil.statement.document import FIRST_SCHEMA as FIRST_SCHEMA
 from pointveil.statement.document import ONE_POINT as ONE_POINT
 from pointveil.statement.document import MethodUsed as MethodUsed
 from pointveil.statement.document import Output as Output
@@ -19,4 +18,5 @@ from pointveil.statement.signing import SigningKey as SigningKey
 from pointveil.statement.signing import default_key_path as default_key_path
 from pointveil.statement.signing import find_key as find_key
 from pointveil.statement.signing import read_public_key as read_public_key
+from pointveil.statement.wording import Spend as Spend
 from pointveil.statement.wording import describe as describe

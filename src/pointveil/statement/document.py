@@ -4,7 +4,7 @@ import hashlib
 import json
 import math
 import re
-from datetime import UTC, date, datetime
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -13,18 +13,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from pointveil.files.exact import stated_number
 from pointveil.statement.signing import SigningKey, canonical, check_signed, signed_text
-from pointveil.version import __version__
 
 FIRST_SCHEMA: Final = "pointveil-statement-1"
 SCHEMA: Final = "pointveil-statement-2"
 ONE_POINT = "one point"
-REHEARSAL = "rehearsal: not private"
-NOT_PROMISED = (
-    "Timing, memory and other side channels of the machine that held the data.",
-    "Malice in the same process, or an operator who publishes something else about the same people.",
-    "Facts about places: a release may show that a street is busy, and so where people like someone tend to be.",
-    "Correlated records: what one person's points say about another's (a family, a convoy) is not hidden.",
-)
 PROMISES = (
     (
         "Whether {unit} is in the data changes the probability of any release, and of anything concluded from it, "
@@ -34,10 +26,6 @@ PROMISES = (
         "Whether {unit} is in the data or not changes the odds of anything that can be concluded "
         "from this release by a factor of at most {factor} (epsilon = {epsilon:g})."
     ),
-)
-NOT_CHARGED = (
-    "A sum below a cap: nothing was charged to a ledger for this release, so nobody keeps account of what other "
-    "releases of the same data cost."
 )
 
 
@@ -181,6 +169,11 @@ class Output(Part):
     points_sha256: Sha256
     files: tuple[OutputFile, ...] = ()
 
+    @property
+    def places(self) -> tuple[str, str] | None:
+        """The columns of x and y; none where a point is one geometry."""
+        return None if self.x is None or self.y is None else (self.x, self.y)
+
 
 class Signature(Part):
     """Who signed the statement."""
@@ -310,16 +303,6 @@ def statement_schema() -> dict[str, Any]:
     }
     schema["required"] = [name for name in schema["properties"] if name != "signature"]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "Pointveil statement"}
-
-
-def today() -> str:
-    """Return the day, and no more: the time of a release is nobody's business."""
-    return datetime.now(tz=UTC).date().isoformat()
-
-
-def software() -> dict[str, str]:
-    """Return what made the release."""
-    return {"name": "pointveil", "version": __version__}
 
 
 def explain(statement: Statement) -> str:

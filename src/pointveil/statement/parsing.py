@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
@@ -16,10 +16,8 @@ from pointveil.statement.document import FIRST_SCHEMA, ONE_POINT, PROMISES, Stat
 from pointveil.statement.signing import check_signed
 from pointveil.statement.wording import known_words
 
-MOST_BYTES = 2**18
-"""Of a statement, or of another text in JSON that comes with one: some fifty times what they usually have."""
-LONGEST_SUM = 10_000
-"""Bits of the denominator of a sum; the parts of an honest one have denominators in common."""
+MOST_BYTES = 2**18  # of a statement, or another text in JSON that comes with one: some fifty times the usual
+LONGEST_SUM = 10_000  # bits of the denominator of a sum; the parts of an honest one have denominators in common
 NOT_SIGNED = "the statement is not signed: who made it is not known"
 NOT_CHECKED = "the signature was NOT checked: it needs 'pip install pointveil[sign]'"
 
@@ -32,12 +30,7 @@ def parse_statement(text: str) -> Statement:
 def parse_signed(text: str, public_key: str | None) -> tuple[Statement, str]:
     """Return the statement in `text`, and in words who signed it; the signature is checked before anything else.
 
-    Parameters
-    ----------
-    text
-        The statement.
-    public_key
-        The key that must have signed; without it, any signature must be right, and none will do.
+    Without a key that must have signed, any signature must be right, and none will do.
     """
     content = parse_object(text)
     signed = _check_signature(content, public_key)
@@ -62,7 +55,11 @@ def parse_object(text: str) -> dict[str, Any]:
         raise VerificationError("It is too long.")
     try:
         content = json.loads(
-            text, parse_constant=_refuse, parse_int=_whole, parse_float=_real, object_pairs_hook=_object
+            text,
+            parse_constant=_refuse,
+            parse_int=lambda digits: int(digits) if len(digits) <= 20 else _refuse(digits),
+            parse_float=lambda digits: number if math.isfinite(number := float(digits[:400])) else _refuse(digits),
+            object_pairs_hook=_object,
         )
     except (ValueError, RecursionError):
         content = None
@@ -71,16 +68,8 @@ def parse_object(text: str) -> dict[str, Any]:
     return content
 
 
-def _refuse(name: str) -> float:
+def _refuse(name: str) -> NoReturn:
     raise ValueError(name)
-
-
-def _whole(digits: str) -> int:
-    return int(digits) if len(digits) <= 20 else int(_refuse(digits))
-
-
-def _real(digits: str) -> float:
-    return number if math.isfinite(number := float(digits[:400])) else _refuse(digits)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -151,8 +140,8 @@ def _split_fits(statement: Statement) -> bool:
 
 def _ledger_fits(statement: Statement) -> bool:
     entry = statement.ledger
-    charged = entry is None or Fraction(entry.spent_after) - Fraction(entry.spent_before)
-    return charged is True or charged >= Fraction(statement.guarantee.epsilon)
+    cost = Fraction(statement.guarantee.epsilon)
+    return entry is None or Fraction(entry.spent_after) - Fraction(entry.spent_before) >= cost
 
 
 def _schema_fits(statement: Statement) -> bool:
@@ -167,13 +156,11 @@ def _output_fits(statement: Statement) -> bool:
     output = statement.output
     if output is None:
         return True
-    places = (output.x, output.y) if output.x is not None and output.y is not None else ()
-    names = [file.name for file in output.files]
-    return (
-        (output.x is None) == (output.y is None)
-        and (set(output.columns) == set(places) if places else len(output.columns) == 1)
-        and len(set(names)) == len(names)
-    )
+    if output.places is None:
+        columns_fit = output.x is output.y and len(output.columns) == 1
+    else:
+        columns_fit = set(output.columns) == set(output.places)
+    return columns_fit and len({file.name for file in output.files}) == len(output.files)
 
 
 def _domain_fits(statement: Statement) -> bool:

@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
-from pointveil.statement.document import ONE_POINT, Question, Statement
+from pointveil.statement.document import ONE_POINT, Statement
 
 
 def registry_entry(statement: Statement) -> dict[str, Any]:
@@ -78,17 +78,14 @@ def _accounting(statement: Statement) -> dict[str, Any]:
 def _implementation(statement: Statement) -> dict[str, Any]:
     return {
         "preprocessing_and_hyperparameter_tuning": "No parameter was chosen by looking at the data.",
-        "mechanisms": [_mechanism(question) for question in statement.questions],
+        "mechanisms": [
+            f"{asked.purpose}: {asked.sampler} on {asked.cells:,} cells, sensitivity {asked.sensitivity}, "
+            f"epsilon {asked.epsilon} ({asked.theorem})"
+            for asked in statement.questions
+        ],
         "justification": "",
         "software": " ".join(statement.software.values()),
         "randomness": statement.randomness["source"],
         "numerics": statement.numerics,
         "known_limits": list(statement.not_promised),
     }
-
-
-def _mechanism(question: Question) -> str:
-    return (
-        f"{question.purpose}: {question.sampler} on {question.cells:,} cells, sensitivity {question.sensitivity}, "
-        f"epsilon {question.epsilon} ({question.theorem})"
-    )

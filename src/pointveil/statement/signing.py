@@ -16,10 +16,8 @@ from pointveil.ledger import OWN, Own, default_ledger_path
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-CONTEXT = b"pointveil-statement-1\n"
-"""Stands before every signed text, so that a signature can mean nothing else."""
-LONGEST = 10_000
-"""Bytes of a file with a key; more is not one."""
+CONTEXT = b"pointveil-statement-1\n"  # stands before every signed text, so that a signature can mean nothing else
+LONGEST = 10_000  # bytes of a file with a key; more is not one
 
 
 def default_key_path() -> Path:
@@ -29,18 +27,10 @@ def default_key_path() -> Path:
 
 @dataclass(frozen=True)
 class SigningKey:
-    """A private key in a file that only its owner can read.
+    """A private key in a file that only its owner can read."""
 
-    Parameters
-    ----------
-    path
-        Of the private key; the public one lies beside it.
-    public
-        The public key: 32 bytes in base64.
-    """
-
-    path: Path
-    public: str
+    path: Path  # of the private key; the public one lies beside it
+    public: str  # the public key: 32 bytes in base64
     _private: Any = field(repr=False, compare=False)
 
     @property
@@ -51,14 +41,15 @@ class SigningKey:
     @classmethod
     def new(cls, path: Path) -> SigningKey:
         """Make a key and write it; refuses to overwrite one."""
-        library = _library()
-        private = library.Ed25519PrivateKey.generate()
+        private = _library().Ed25519PrivateKey.generate()
+        from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
         made = cls(path, _public_text(private), private)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(descriptor, "wb") as file:
-                file.write(_pem(private))
+                file.write(private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
             made.public_path.write_text(made.public + "\n", encoding="ascii")
         except FileExistsError:
             raise InputError(f"There is a key in {path} already; give another path with --key.") from None
@@ -166,12 +157,6 @@ def _decode(text: str, length: int) -> bytes:
 
 def _public_text(private: Ed25519PrivateKey) -> str:
     return base64.b64encode(private.public_key().public_bytes_raw()).decode()
-
-
-def _pem(private: Ed25519PrivateKey) -> bytes:
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
-
-    return private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def _library() -> Any:

@@ -1,25 +1,28 @@
 """Put what a vault has done into a statement."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Protocol
+from typing import Literal, Protocol
 
 from pointveil.ledger import Charge
-from pointveil.statement.document import (
-    NOT_CHARGED,
-    NOT_PROMISED,
-    REHEARSAL,
-    Domain,
-    Guarantee,
-    LedgerEntry,
-    Question,
-    Statement,
-    plain_words,
-    software,
-    today,
-)
+from pointveil.statement.document import Domain, Guarantee, LedgerEntry, Question, Statement, plain_words
+from pointveil.version import __version__
 from pointveil.world import World
 
+REHEARSAL = "rehearsal: not private"
+NOT_PROMISED = (
+    "Timing, memory and other side channels of the machine that held the data.",
+    "Malice in the same process, or an operator who publishes something else about the same people.",
+    "Facts about places: a release may show that a street is busy, and so where people like someone tend to be.",
+    "Correlated records: what one person's points say about another's (a family, a convoy) is not hidden.",
+)
+NOT_CHARGED = (
+    "A sum below a cap: nothing was charged to a ledger for this release, so nobody keeps account of what other "
+    "releases of the same data cost."
+)
+NOT_PRIVATE = "This is a rehearsal with repeatable noise. It is not private and must not be shared."
 THEOREMS = {"count": "noise.md, theorem on counts", "scatter": "kernel.md, theorem 2 on scatter"}
 LIMITS_OF_NOISE: dict[str, tuple[str, ...]] = {
     "exact": (),
@@ -54,11 +57,8 @@ SAMPLERS = {
     ("scatter", "exact"): "exact box kernel on integer weights",
     ("scatter", "opendp"): "exact box kernel on integer weights",
 }
-
-
 SEEDED = "a seeded generator"
-FORMER: frozenset[str] = frozenset()
-"""Words that stood in one of these tables; statements with them must still verify."""
+FORMER: frozenset[str] = frozenset()  # words that stood in one of these tables; statements with them must still verify
 
 
 def known_words(statement: Statement) -> bool:
@@ -70,26 +70,14 @@ def known_words(statement: Statement) -> bool:
     return all(words in known or words in FORMER for words, known in said)
 
 
-class Spend(Protocol):
-    """One question that was paid for, as the vault's account has it."""
+@dataclass(frozen=True)
+class Spend:
+    """One question that was paid for, and what it cost."""
 
-    @property
-    def purpose(self) -> str: ...  # noqa: D102
-    @property
-    def epsilon(self) -> Fraction: ...  # noqa: D102
-    @property
-    def question(self) -> str: ...  # noqa: D102
-    @property
-    def cells(self) -> int: ...  # noqa: D102
-
-
-class Account(Protocol):
-    """What a vault has spent, and on what."""
-
-    @property
-    def spent(self) -> Fraction: ...  # noqa: D102
-    @property
-    def spends(self) -> Sequence[Spend]: ...  # noqa: D102
+    purpose: str
+    epsilon: Fraction
+    question: Literal["count", "scatter"]
+    cells: int  # how many cells or regions it asked about: a public or noisy fact
 
 
 class Protection(Protocol):
@@ -104,7 +92,7 @@ class Protection(Protocol):
 
 
 def describe(
-    account: Account,
+    spends: Sequence[Spend],
     protection: Protection,
     world: World,
     *,
@@ -114,40 +102,29 @@ def describe(
     rehearsal: bool,
 ) -> Statement:
     """Return the statement for what has been spent so far."""
+    epsilon = sum((spend.epsilon for spend in spends), Fraction(0))
     not_charged = (NOT_CHARGED,) if charge is None and not rehearsal else ()
     return Statement(
         release=release,
-        made=today(),
-        software=software(),
+        made=datetime.now(tz=UTC).date().isoformat(),  # and no more: the time of a release is nobody's business
+        software={"name": "pointveil", "version": __version__},
         rehearsal=REHEARSAL if rehearsal else None,
         guarantee=Guarantee(
             definition="none: a rehearsal" if rehearsal else "pure differential privacy",
-            epsilon=str(account.spent),
+            epsilon=str(epsilon),
             unit=protection.unit,
             points_per_unit=protection.points,
         ),
         domain=_domain(world),
         method=None,
-        questions=tuple(_question(spend, protection, noise) for spend in account.spends),
+        questions=tuple(_question(spend, protection, noise) for spend in spends),
         post_processing=(),
-        randomness=_randomness(noise, rehearsal=rehearsal),
+        randomness={"source": SEEDED, "seeded": "yes"} if rehearsal else {"source": SOURCES[noise], "seeded": "no"},
         numerics=NUMERICS[noise],
         ledger=None if charge is None else LedgerEntry(**charge.published()),
         not_promised=(*protection.limits, *NOT_PROMISED, *LIMITS_OF_NOISE[noise], *not_charged),
-        in_plain_words=_promise(account, protection, rehearsal=rehearsal),
+        in_plain_words=NOT_PRIVATE if rehearsal else plain_words(epsilon, protection.unit),
     )
-
-
-def _promise(account: Account, protection: Protection, *, rehearsal: bool) -> str:
-    if rehearsal:
-        return "This is a rehearsal with repeatable noise. It is not private and must not be shared."
-    return plain_words(account.spent, protection.unit)
-
-
-def _randomness(noise: str, *, rehearsal: bool) -> dict[str, str]:
-    if rehearsal:
-        return {"source": SEEDED, "seeded": "yes"}
-    return {"source": SOURCES[noise], "seeded": "no"}
 
 
 def _domain(world: World) -> Domain:
@@ -164,7 +141,7 @@ def _domain(world: World) -> Domain:
 def _question(spend: Spend, protection: Protection, noise: str) -> Question:
     return Question(
         purpose=spend.purpose,
-        question="count" if spend.question == "count" else "scatter",
+        question=spend.question,
         theorem=THEOREMS[spend.question],
         cells=spend.cells,
         sensitivity=protection.points,

@@ -5,28 +5,9 @@ from fractions import Fraction
 
 from pointveil.errors import BudgetError
 from pointveil.files.exact import MOST_EPSILON, exact_number
+from pointveil.statement import Spend
 
 LEAST_EPSILON = Fraction(1, 10**6)
-
-
-@dataclass(frozen=True)
-class Spend:
-    """One question that was paid for.
-
-    Parameters
-    ----------
-    purpose, epsilon
-        What it was for, and what it cost.
-    question
-        "count" or "scatter".
-    cells
-        How many cells or regions it asked about: a public or noisy fact.
-    """
-
-    purpose: str
-    epsilon: Fraction
-    question: str
-    cells: int
 
 
 @dataclass

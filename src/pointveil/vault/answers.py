@@ -10,24 +10,12 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class NoisyCounts:
-    """How many points are in each cell, with noise that has been paid for.
+    """How many points are in each cell, with noise that has been paid for."""
 
-    Parameters
-    ----------
-    values
-        One integer a cell; may be negative.
-    purpose
-        What the question was for.
-    epsilon
-        What it cost.
-    points_per_unit
-        How many points the protected unit may have: the noise is that much wider.
-    """
-
-    values: NDArray[np.int64]
-    purpose: str
-    epsilon: Fraction
-    points_per_unit: int = 1
+    values: NDArray[np.int64]  # one integer a cell; may be negative
+    purpose: str  # what the question was for
+    epsilon: Fraction  # what it cost
+    points_per_unit: int = 1  # that the protected unit may have: the noise is that much wider
 
     @property
     def variance(self) -> float:
@@ -42,20 +30,10 @@ class NoisyCounts:
 
 @dataclass(frozen=True)
 class NoisyPoints:
-    """Blurred points, each on a public site of a region, paid for and shuffled.
+    """Blurred points, each on a public site of a region, paid for and shuffled."""
 
-    Parameters
-    ----------
-    region
-        The number of the region of each point.
-    site
-        The number of its site within that region.
-    purpose, epsilon, points_per_unit
-        As for counts.
-    """
-
-    region: NDArray[np.int64]
-    site: NDArray[np.int64]
+    region: NDArray[np.int64]  # the number of the region of each point
+    site: NDArray[np.int64]  # the number of its site within that region
     purpose: str
     epsilon: Fraction
     points_per_unit: int = 1

@@ -10,13 +10,10 @@ from numpy.typing import NDArray
 from pointveil.cells.arrays import Ints
 
 Words = Callable[[int], NDArray[np.uint64]]
-WEIGHT_STEPS = 2**20
-"""The weight of a site outside the window; inside it is heavier, by a factor of at most exp(epsilon)."""
+WEIGHT_STEPS = 2**20  # the weight of a site outside the window; inside it is at most exp(epsilon) times that
 TAYLOR_TERMS = 80
-MOST_EPSILON = Fraction(20)
-"""A larger epsilon is not used up: beyond it a kernel tells all there is to tell."""
-MOST_SITES = 2**12
-"""Sites of one region: exp(20) · 2^20 · 2^12 is less than 2^61, so every sum of weights fits a word."""
+MOST_EPSILON = Fraction(20)  # a larger one is not used up: beyond it a kernel tells all there is to tell
+MOST_SITES = 2**12  # of one region: exp(20) · 2^20 · 2^12 is less than 2^61, so every sum of weights fits a word
 
 
 def scatter_tokens(

@@ -33,7 +33,6 @@ class Noise(Protocol):
 
     def draw(self, count: int, words: Words) -> NDArray[np.int64]:
         """Return `count` independent values of the noise."""
-        ...
 
 
 def secure_words(count: int) -> NDArray[np.uint64]:
@@ -42,13 +41,7 @@ def secure_words(count: int) -> NDArray[np.uint64]:
 
 
 class SeededWords:
-    """Repeatable words for rehearsals: whoever knows the seed can take the noise off again.
-
-    Parameters
-    ----------
-    seed
-        Any whole number from 0.
-    """
+    """Repeatable words for rehearsals: whoever knows the seed can take the noise off again."""
 
     def __init__(self, seed: int) -> None:
         self._generator = np.random.Philox(seed)
@@ -64,14 +57,9 @@ class DiscreteLaplace:
 
     Added to counts that one neighbour changes by at most 1 in all, it makes them
     epsilon-differentially private; by at most k in all, use epsilon / k.
-
-    Parameters
-    ----------
-    epsilon
-        The privacy loss per unit of change, as a fraction.
     """
 
-    epsilon: Fraction
+    epsilon: Fraction  # the privacy loss per unit of change
 
     def __post_init__(self) -> None:
         _check(self.epsilon)
@@ -93,15 +81,9 @@ class DiscreteLaplace:
 
 @dataclass(frozen=True)
 class OpenDPLaplace:
-    """The same law drawn by OpenDP, for owners who must use its library; noise.md says what it promises.
+    """The same law drawn by OpenDP, for owners who must use its library; noise.md says what it promises."""
 
-    Parameters
-    ----------
-    epsilon
-        The privacy loss per unit of change, as a fraction; OpenDP gets a scale that is never smaller.
-    """
-
-    epsilon: Fraction
+    epsilon: Fraction  # the privacy loss per unit of change; OpenDP gets a scale that is never smaller
     _measurement: Any = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

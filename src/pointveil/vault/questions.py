@@ -13,18 +13,10 @@ from pointveil.vault.answers import NoisyCounts, NoisyPoints
 
 @dataclass(frozen=True)
 class Share:
-    """A part of the budget, set aside for one purpose.
+    """A part of the budget, set aside for one purpose."""
 
-    Parameters
-    ----------
-    purpose
-        A word a person can read, such as "count" or "total".
-    epsilon
-        What the question may cost, exactly.
-    """
-
-    purpose: str
-    epsilon: Fraction
+    purpose: str  # a word a person can read, such as "count" or "total"
+    epsilon: Fraction  # what the question may cost, exactly
 
     def __post_init__(self) -> None:
         if not isinstance(self.epsilon, Fraction) or self.epsilon <= 0:
@@ -41,7 +33,6 @@ class Cells(Protocol):
 
     def locate(self, xy: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the number of the one cell that holds each point, or -1 for nowhere."""
-        ...
 
 
 class Sites(Protocol):
@@ -52,11 +43,9 @@ class Sites(Protocol):
 
     def site_counts(self) -> NDArray[np.int64]:
         """Return how many sites each region has; none for a region wholly in water."""
-        ...
 
     def locate_sites(self, xy: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the region of each point (-1 for nowhere) and the number of its site there."""
-        ...
 
 
 class Respondent(Protocol):
@@ -65,19 +54,15 @@ class Respondent(Protocol):
     @property
     def points_per_unit(self) -> int:
         """How many points the protected unit may have (1 for "one point")."""
-        ...
 
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Answer with noise how many points are in each of these cells."""
-        ...
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Answer roughly where in each region the points are."""
-        ...
 
 
-TRIED_ALONE = 3
-"""Points that are also looked up by themselves, for each question: the first of the first batch."""
+TRIED_ALONE = 3  # points of the first batch that are also looked up by themselves, for each question
 
 
 class NotOneByOneError(TypeError):
@@ -85,13 +70,7 @@ class NotOneByOneError(TypeError):
 
 
 class OneByOne:
-    """Cells or sites that are tried on a few points alone, which must be where they were among all.
-
-    Parameters
-    ----------
-    question
-        The cells or the sites.
-    """
+    """Cells or sites that are tried on a few points alone, which must be where they were among all."""
 
     def __init__(self, question: Any) -> None:
         self._question = question

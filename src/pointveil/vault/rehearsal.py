@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 from pointveil.engines import LocalEngine
 from pointveil.errors import InputError
 from pointveil.formats import open_points
-from pointveil.statement import Statement, describe
-from pointveil.vault.account import Account, Spend, exact_epsilon
+from pointveil.statement import Spend, Statement, describe
+from pointveil.vault.account import Account, exact_epsilon
 from pointveil.vault.noise import SeededWords
 from pointveil.vault.protection import Protection
 from pointveil.vault.questions import Cells, Share
@@ -84,6 +83,5 @@ class Rehearsal(Vault):
 def scripted_statement(world: World, asked: Sequence[Share], points_per_unit: int) -> Statement:
     """Return the statement of a vault that holds no points and answers from a script."""
     spends = [Spend(share.purpose, share.epsilon, "count", 1) for share in asked]
-    account = Account(sum((share.epsilon for share in asked), Fraction(0)), spends)
     protection = Protection() if points_per_unit == 1 else Protection(points_per_unit, "person")
-    return describe(account, protection, world, release="0" * 32, noise="exact", charge=None, rehearsal=True)
+    return describe(spends, protection, world, release="0" * 32, noise="exact", charge=None, rehearsal=True)

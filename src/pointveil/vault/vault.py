@@ -9,7 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,8 @@ from pointveil.engines import AtMost, LocalEngine, fresh_key
 from pointveil.errors import InputError
 from pointveil.formats import DamagedError, Layout, PointSource, open_points
 from pointveil.ledger import OWN, Charge, Ledger, Own, open_ledger
-from pointveil.statement import Statement, describe
-from pointveil.vault.account import Account, Spend, exact_epsilon
+from pointveil.statement import Spend, Statement, describe
+from pointveil.vault.account import Account, exact_epsilon
 from pointveil.vault.answers import NoisyCounts, NoisyPoints
 from pointveil.vault.cleaning import Cleaner
 from pointveil.vault.kernel import scatter_tokens
@@ -224,7 +224,7 @@ class Vault:
     def statement(self) -> Statement:
         """What has been spent so far, on what, assuming what."""
         return describe(
-            self.__account,
+            self.__account.spends,
             self.__protection,
             self.__world,
             release=self.__release,
@@ -261,7 +261,7 @@ class Vault:
                 self.__charge = self.__ledger(content)
             return self.__charge
 
-    def skip(self, share: Share, question: str, cells: int) -> None:
+    def skip(self, share: Share, question: Literal["count", "scatter"], cells: int) -> None:
         """Count a question as asked whose answer is in the ledger already."""
         self._spend(Spend(share.purpose, share.epsilon, question, cells))
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import pointveil.engines.at_most
-import pointveil.vault.account
 import pointveil.vault.cleaning
 import pointveil.vault.kernel
 import pointveil.vault.noise
@@ -31,7 +30,7 @@ def answer_with(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
 
     def count(self: Any, cells: Any, share: Share) -> NoisyCounts:
         size, k = len(cells), self.points_per_unit
-        self._spend(pointveil.vault.account.Spend(share.purpose, share.epsilon, "count", size))
+        self._spend(wording.Spend(share.purpose, share.epsilon, "count", size))
         exact = vault.ask(
             lambda: self._Vault__engine.sum(lambda xy: vault.tally_cells(cells, xy, size), size), share.epsilon
         )
