@@ -301,8 +301,11 @@ def a_neighbour_changes_nothing_but_noisy_numbers(folder: Path) -> None:
             for number in range(2)
         ]
         for each in seen:
+            assert each["codes"] == [0, 0, 0]
             for noisy in ("points", "answers", "cells", "size of the statement"):
                 each.pop(noisy, None)
+            for statement in each["statements"]:
+                (statement.get("survey") or {}).pop("answers_sha256", None)
         assert seen[0] == seen[1]
 
 
@@ -655,7 +658,8 @@ def cells_asked(method: Method) -> list[Any]:
 
     places = np.random.default_rng(2).normal((10.004, 50.003), 0.001, (3000, 2))
     small = Method(shrunk(method.partitioner), shrunk(method.placement), method.split)
-    with patch.object(Vault, "count", count):
+    # The vault itself may refuse cells that look at several records; here they shall be looked at all the same.
+    with patch.object(Vault, "count", count), contextlib.suppress(RuntimeError, TypeError, ValueError):
         survey(Vault.rehearse(places, WORLD, epsilon=4, seed=2), small)
     return found
 

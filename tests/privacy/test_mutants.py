@@ -43,7 +43,8 @@ class Line:
 
 URANDOM = "return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)"
 SPEND = 'self._spend(Spend(share.purpose, share.epsilon, "count", size))'
-COUNTED = "tally = ask(lambda: self.__engine.sum(lambda xy: tally_cells(cells, xy, size), size))"
+BETWEEN = "tried = OneByOne(cells)"
+COUNTED = "tally = ask(lambda: self.__engine.sum(lambda xy: tally_cells(tried, xy, size), size), self._paid)"
 PER_USE = "epsilon_per_use=share.epsilon / (self.points_per_unit * max_uses)"
 TO_STEPS = "self.plane.to_steps(self._transformed(coordinates[block]))"
 FAULT = 'fault = RuntimeError("The question could not be answered; its price stays paid.")'
@@ -185,8 +186,8 @@ LINES = (
     Line(
         "asked before it is charged",
         "vault.vault",
-        f"{SPEND}\n        {COUNTED}",
-        f"{COUNTED}\n        {SPEND}",
+        f"{SPEND}\n        {BETWEEN}\n        {COUNTED}",
+        f"{BETWEEN}\n        {COUNTED}\n        {SPEND}",
         probes.nothing_is_looked_at_before_it_is_charged,
     ),
     Line(
