@@ -49,6 +49,7 @@ LAND = "1"  # the edition of the land rule: raised when another place would be l
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, AttributeError, RuntimeError)
 HEADER = 128  # bytes before the values of an array, in numpy's format
 Answer = NoisyCounts | NoisyPoints
+Kind = Literal["count", "scatter"]
 ANSWERS: dict[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {  # the kinds, and what each holds
     "NoisyCounts": (NoisyCounts, ("values",)),
     "NoisyPoints": (NoisyPoints, ("region", "site")),
@@ -280,7 +281,7 @@ class Recorder:
         assert isinstance(answer, NoisyPoints)  # noqa: S101 - the question says so
         return answer
 
-    def _keep(self, question: str, size: int, share: Share, details: str, ask: Callable[[], Answer]) -> Answer:
+    def _keep(self, question: Kind, size: int, share: Share, details: str, ask: Callable[[], Answer]) -> Answer:
         answer = ask() if self.ledger is None else self._once(self.ledger, question, size, share, details, ask)
         self.answers.append(answer)
         return answer
@@ -288,7 +289,7 @@ class Recorder:
     def _once(
         self,
         ledger: Ledger,
-        question: Literal["count", "scatter"],
+        question: Kind,
         size: int,
         share: Share,
         details: str,
