@@ -178,7 +178,7 @@ def test_real_points_of_another_place_are_refused(
     code, _, err = run(wrong, release, "--world", world_file)
 
     assert code == 2
-    assert "No point of wrong.parquet is on the land of this world" in err
+    assert "No point of wrong.parquet is on land in this world" in err
 
 
 def test_a_report_never_replaces_the_private_file(run: Run, people_file: Path, release: Path, world_file: Path) -> None:

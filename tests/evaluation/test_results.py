@@ -80,7 +80,7 @@ def test_real_points_in_water_or_without_coordinates_are_left_out() -> None:
 
 def test_only_the_measures_asked_for_are_worked_out() -> None:
     assert list(measured(people(5), people(5), town(), measures=["total_count"]).values) == ["total_count"]
-    with pytest.raises(InputError, match="there is no measure speed"):
+    with pytest.raises(InputError, match="There is no measure speed"):
         measured(people(5), people(5), town(), measures=["speed"])
 
 
@@ -144,7 +144,7 @@ def test_arrays_are_longitude_and_latitude_unless_another_crs_is_named(world: Wo
 
 
 def test_real_points_of_another_place_are_refused(world: World, people: Points) -> None:
-    with pytest.raises(InputError, match="No point of the real points is on the land of this world"):
+    with pytest.raises(InputError, match="No point of the real points is on land in this world"):
         evaluate(people + 5, people, world)
 
 
