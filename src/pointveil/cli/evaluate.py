@@ -45,7 +45,7 @@ def evaluate(
     pointveil evaluate trips.parquet synthetic.parquet --world porto.gpkg --report report.html
     """
     from pointveil.evaluation import evaluate as compare_by_every_measure
-    from pointveil.evaluation.points import in_metres, stated
+    from pointveil.evaluation.points import form, in_metres, stated
     from pointveil.evaluation.report.release import write_release_report
     from pointveil.releases import check_output
 
@@ -57,7 +57,8 @@ def evaluate(
     place = open_world(world)
     if release_report is not None:
         with stage("Writing the page for the release", quiet=silent):
-            write_release_report(release_report, in_metres(synthetic, place), place, stated(synthetic))
+            about = stated(synthetic)
+            write_release_report(release_report, in_metres(synthetic, place, **form(about)), place, about)
         tell(f"Wrote {release_report}: you may share it with the release.", quiet=silent)
     with _measuring(quiet=silent) as progress:
         result = compare_by_every_measure(
