@@ -23,7 +23,7 @@ from pointveil.ledger import OWN, Ledger, Own, open_ledger
 from pointveil.methods import DEFAULT_METHOD, Method, find_method
 from pointveil.statement import MethodUsed, SigningKey, Statement, find_key
 from pointveil.surveys import Recorder, Survey, edition, in_words
-from pointveil.synthetic import SyntheticPoints, check_format
+from pointveil.synthetic import SyntheticPoints, check_crs, check_format
 from pointveil.vault import Vault, exact_epsilon
 from pointveil.world import World
 
@@ -105,6 +105,7 @@ def release(
         person=person, max_points=max_points, noise=noise, ledger=ledger, dataset=dataset, request=request,
         count=count, seed=seed,
     )  # fmt: skip
+    check_crs(order.output, order.asked.layout, order.asked.world)
     _warn(order.warnings)
     surveyed = order.answer()
     log.info("Drawing points")

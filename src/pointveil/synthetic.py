@@ -11,14 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
 from pointveil import showing
 from pointveil.errors import missing_extra
-from pointveil.files.crs import short_name
+from pointveil.files.crs import DEGREES, short_name, transform
 from pointveil.files.lattice import steps_per_unit
 from pointveil.files.whole import check_target, write_whole
-from pointveil.formats import Layout, format_of, output_layout, write_points
+from pointveil.formats import Layout, check_holds_crs, format_of, output_layout, write_points
 from pointveil.ledger import OWN, Own
 from pointveil.statement import Output, OutputFile, SigningKey, Statement, find_key
 from pointveil.world import World
@@ -111,12 +112,12 @@ class SyntheticPoints:
 
     @property
     def __geo_interface__(self) -> dict[str, Any]:
-        """The points as a GeoJSON-like FeatureCollection, in their own CRS."""
+        """The points as a GeoJSON FeatureCollection: longitude and latitude (EPSG:4326), whatever their own CRS is."""
         return {
             "type": "FeatureCollection",
             "features": [
                 {"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": place}}
-                for place in self.coordinates.tolist()
+                for place in transform(self.crs, DEGREES)(self.coordinates).tolist()
             ],
         }
 
@@ -172,6 +173,12 @@ def _import(package: str) -> Any:
 def check_format(path: Path) -> None:
     """Refuse a file name whose suffix stands for no format."""
     format_of(path)
+
+
+def check_crs(path: Path, layout: Layout, world: World) -> None:
+    """Refuse a file whose format cannot hold the CRS of the layout in this world."""
+    corners = transform(world.projection.crs, layout.crs)(shapely.get_coordinates(world.boundary))
+    check_holds_crs(path, layout, corners)
 
 
 def points_digest(chunks: Any, steps: int) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyproj
 
 from pointveil.errors import InputError, MissingExtraError, VerificationError
+from pointveil.files.crs import same_places
 from pointveil.formats import open_points, read_statement
 from pointveil.ledger import Ledger
 from pointveil.statement import Statement, parse_statement, read_public_key
@@ -177,6 +178,8 @@ def _check_points(path: Path, statement: Statement) -> None:
     steps = output.steps_per_unit or _first_steps(output.crs)
     if rows != output.rows or points_digest(batches, steps) != output.points_sha256:
         raise VerificationError(f"{path.name} was changed: its points are not those that were released.")
+    if not all(same_places(points.layout.crs, output.crs, batch[:1000], 1 / steps) for batch in batches):
+        raise VerificationError(f"{path.name} was changed: its CRS is not the one that its statement names.")
 
 
 def _first_steps(crs: str) -> int:

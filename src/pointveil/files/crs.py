@@ -89,6 +89,29 @@ def same_crs(first: str, second: str) -> bool:
     return bool(CRS.from_user_input(first).equals(CRS.from_user_input(second), ignore_axis_order=True))
 
 
+def same_places(first: str, second: str, coordinates: Coordinates, tolerance: float) -> bool:
+    """Whether coordinates (n, 2) mean the same places in both, to a tolerance in units of the second."""
+    moved = transform(first, second)(coordinates)
+    return bool(np.allclose(moved, coordinates, rtol=0, atol=tolerance))
+
+
+def for_gdal(crs: str) -> str:
+    """Return a CRS as GDAL's writers keep it."""
+    # GDAL takes UTM in any unit for the EPSG code of UTM in metres. An origin that is a tenth of a nanometre farther
+    # north is all that it takes to be no longer UTM.
+    parsed = CRS.from_user_input(crs)
+    described = parsed.to_json_dict()
+    conversion = described.get("conversion", {"method": {"name": None}})
+    if conversion["method"]["name"] != "Transverse Mercator" or unit_of(parsed) == 1:
+        return crs
+    origin = next(value for value in conversion["parameters"] if value["name"] == "Latitude of natural origin")
+    if origin["value"] != 0:
+        return crs
+    origin["value"] = 1e-15  # degrees
+    conversion.pop("id", None)
+    return str(CRS.from_json_dict(described).to_wkt())
+
+
 def transform(source: str, target: str) -> Callable[[Coordinates], Coordinates]:
     """Return the function from one CRS to another; it is silent, and what has no place there becomes infinite."""
     if same_crs(source, target):
