@@ -206,6 +206,8 @@ def prepare(
     **reading: Any,
 ) -> Order:
     """Check everything public, before anything is charged."""
+    if isinstance(source, World):
+        raise InputError("The private points come first, then the world.")
     target = check_output(output, source)
     check_drawing(count, seed)
     log.info("Reading the public world")
@@ -261,6 +263,8 @@ def survey(vault: Vault, method: str | Method = DEFAULT_METHOD) -> Survey:
     >>> pv.survey(vault, "agrid-uni")
     <Survey: agrid-uni, epsilon 1, protects one point, 3 answers>
     """
+    if not hasattr(vault, "left"):
+        raise InputError("Open the points first, with Vault.open(points, world, epsilon=1), or use release.")
     chosen = find_method(method)
     check_world(chosen, vault.world)
     if vault.left <= 0:
@@ -275,13 +279,13 @@ def survey(vault: Vault, method: str | Method = DEFAULT_METHOD) -> Survey:
     return done
 
 
-def draw(survey: Survey, *, count: int | None = None, seed: int | None = None) -> SyntheticPoints:
+def draw(survey: Survey | str | PathLike[str], *, count: int | None = None, seed: int | None = None) -> SyntheticPoints:
     """Draw synthetic points; costs nothing, and the same seed gives the same points.
 
     Parameters
     ----------
     survey
-        What is known, from the vault or from a file.
+        What is known: from the vault, or the file with it.
     count
         Number of points to draw; by default the noisy total.
     seed
@@ -295,6 +299,8 @@ def draw(survey: Survey, *, count: int | None = None, seed: int | None = None) -
     500
     """
     check_drawing(count, seed)
+    if not isinstance(survey, Survey):
+        survey = Survey.read(Path(survey))
     counted, asked = survey.prepared
     wanted = min(counted.total, MOST_POINTS) if count is None else count
     rng = np.random.default_rng(secrets.randbits(64) if seed is None else seed)
@@ -343,6 +349,9 @@ def check_person(person: str | None, max_points: int | None) -> int:
 
 def check_drawing(count: int | None, seed: int | None) -> None:
     """Refuse, before anything is spent, a number of points or a seed that makes no sense."""
+    for what, value in {"number of points": count, "seed": seed}.items():
+        if value is not None and not isinstance(value, int | np.integer):
+            raise InputError(f"The {what} must be a whole number, not {value!r}.")
     if count is not None and not 0 <= count <= MOST_POINTS:
         raise InputError(f"The number of points must lie between 0 and {MOST_POINTS:,}, not {count:,}.")
     if seed is not None and seed < 0:

@@ -138,13 +138,13 @@ class SyntheticPoints:
         """Draw the points with matplotlib, onto `ax` or onto new axes, and return the axes."""
         return showing.plot(self.coordinates, self.crs, ax=ax)
 
-    def explore(self, world: World | None = None) -> Any:
+    def explore(self, world: World | str | PathLike[str] | None = None) -> Any:
         """Return a map to move about in: folium's if it is installed, else the release's page, which works offline.
 
         Both show themselves in a notebook. The page is `explore().html`, to be saved as a file; with the world of the
         release it has streets and water. Folium fetches its background map from the internet.
         """
-        return showing.explore(self, self.statement, world)
+        return showing.explore(self, self.statement, World.read(world) if isinstance(world, str | PathLike) else world)
 
     def _columns(self) -> dict[str, NDArray[np.float64]]:
         return dict(zip(self.layout.names, self.layout.in_file_order(self.coordinates), strict=True))

@@ -155,7 +155,11 @@ def _check_sums(statement: Statement) -> None:
 
 def _check_files(path: Path, statement: Statement) -> None:
     if statement.output is None or path.name not in {file.name for file in statement.output.files}:
-        raise VerificationError(f"The statement beside {path.name} is not about {path.name}.")
+        stated_names = ", ".join(file.name for file in statement.output.files) if statement.output else "no file"
+        raise VerificationError(
+            f"The statement beside {path.name} is about {stated_names}. Give the file its name back, or move the "
+            "statement away to verify by the one inside the file."
+        )
     for stated in statement.output.files:
         member = path.with_name(stated.name)
         if not member.is_file():
