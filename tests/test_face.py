@@ -362,6 +362,6 @@ def test_points_in_the_place_of_a_vault_or_a_world_are_refused(world: pv.World, 
     points = pa.table({"lon": [10.01], "lat": [50.01]})
 
     with pytest.raises(pv.InputError, match=r"Vault\.open"):
-        pv.synthesize(points)  # type: ignore[arg-type]
+        pv.synthesize(points)
     with pytest.raises(pv.InputError, match="points come first"):
-        pv.release(world, points, epsilon=1, output=tmp_path / "x.csv")  # type: ignore[arg-type]
+        pv.release(world, points, epsilon=1, output=tmp_path / "x.csv")

@@ -341,9 +341,9 @@ def check_output(output: str | PathLike[str], source: Any) -> Path:
 def check_person(person: str | None, max_points: int | None) -> int:
     """Return how many points of one person are used."""
     if person is None and max_points is not None:
-        raise InputError("max_points needs person, the column with the person's id: whose points should be counted?")
+        raise InputError("--max-points (max_points=) needs --person (person=), the column with the person's id.")
     if max_points is not None and max_points < 1:
-        raise InputError(f"max_points must be at least 1, not {max_points}.")
+        raise InputError(f"--max-points (max_points=) must be at least 1, not {max_points}.")
     return 8 if max_points is None else max_points
 
 
@@ -362,7 +362,9 @@ def check_world(method: Method, world: World) -> None:
     """Refuse, before anything is spent, a method whose parts do not fit or that the public world cannot serve."""
     method.shares()
     if method.needs_roads and world.roads is None:
-        raise InputError(f"The method '{method.name}' needs roads, and this world has none. Make it with --roads.")
+        raise InputError(
+            f"The method '{method.name}' needs roads, and this world has none. Make it with --roads (roads=)."
+        )
 
 
 def _warn(sentences: Iterable[str]) -> None:

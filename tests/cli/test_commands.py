@@ -114,7 +114,7 @@ def test_axes_delimiter_and_names_stay(run: Run, world_file: Path, people: np.nd
         (("--epsilon", "1", "--split", "count=2"), 2, "at most 1"),
         (("--epsilon", "1", "--columns", "lon"), 2, "--columns needs"),
         (("--epsilon", "1", "--columns", "a,b"), 2, "a"),
-        (("--epsilon", "1", "--max-points", "3"), 2, "max_points needs person"),
+        (("--epsilon", "1", "--max-points", "3"), 2, "--max-points (max_points=) needs --person (person=)"),
         (("--epsilon", "1", "--person", "nobody"), 2, "nobody"),
         (("--epsilon", "1", "--noise", "none"), 2, "noise must be"),
         (("--epsilon", "11"), 3, "cap"),

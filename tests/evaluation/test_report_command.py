@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -145,7 +146,7 @@ def test_columns_and_crs_of_the_synthetic_file_come_from_its_statement(
     private = tmp_path / f"private{suffix}"
     frame = pd.DataFrame({"rechts": metres[:, 0], "hoch": metres[:, 1]})
     frame.to_csv(private, index=False) if suffix == ".csv" else frame.to_parquet(private)
-    said = {"columns": ("rechts", "hoch"), "crs": "EPSG:32632"}
+    said: dict[str, Any] = {"columns": ("rechts", "hoch"), "crs": "EPSG:32632"}
     output = tmp_path / f"synthetic{suffix}"
     synthesize(Vault.open(private, world, epsilon=10, **said), "ugrid-uni", seed=2).write(output)
     page = tmp_path / "release.html"
@@ -252,3 +253,13 @@ def test_the_page_for_a_release_is_made_without_opening_the_private_file(
 
     assert code != 0
     assert (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("option", ["--report", "--release-report"])
+def test_a_report_that_is_no_page_is_refused(
+    option: str, run: Run, people_file: Path, release: Path, world_file: Path, tmp_path: Path
+) -> None:
+    code, _, err = run(people_file, release, "--world", world_file, option, tmp_path / "r.pdf")
+
+    assert code == 2
+    assert "name it .html, not r.pdf" in err

@@ -80,7 +80,10 @@ def test_real_points_in_water_or_without_coordinates_are_left_out() -> None:
 
 def test_only_the_measures_asked_for_are_worked_out() -> None:
     assert list(measured(people(5), people(5), town(), measures=["total_count"]).values) == ["total_count"]
-    with pytest.raises(InputError, match="There is no measure speed"):
+    sizes = ["nce_25", "nce_50", "nce_100", "nce_200", "nce_500"]
+    assert list(measured(people(5), people(5), town(), measures=["nce"]).values) == sizes
+    assert list(measured(people(5), people(5), town(), measures="total_count").values) == ["total_count"]
+    with pytest.raises(InputError, match=r"There is no measure speed\. Choose from: nce, nce_shifted, medd, "):
         measured(people(5), people(5), town(), measures=["speed"])
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pointveil.cli.common import Columns, Crs, Json, Quiet, WorldFile, open_world, parse_columns, stage, tell
+from pointveil.errors import InputError
 
 if TYPE_CHECKING:
     from pointveil.evaluation import Evaluation
@@ -54,6 +55,8 @@ def evaluate(
         if output is not None:
             check_output(output, real)
             check_output(output, synthetic)
+            if output.suffix.lower() not in {".html", ".htm"}:
+                raise InputError(f"A report is a page for a browser: name it .html, not {output.name}.")
     place = open_world(world)
     if release_report is not None:
         with stage("Writing the page for the release", quiet=silent):

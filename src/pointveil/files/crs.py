@@ -24,7 +24,7 @@ def known_crs(crs: Any, source: str) -> CRS:
         return CRS.from_user_input(crs)
     except CRSError:
         raise InputError(
-            f"The CRS of {source} is not one that PROJ knows; say which with crs=, as in crs='EPSG:4326'."
+            f"The CRS of {source} is not one that PROJ knows; name another with --crs (crs=), such as EPSG:4326."
         ) from None
 
 
@@ -63,14 +63,14 @@ def _code(wkt: str) -> str | None:
 
 def chosen_crs(own: Any, asked: str | None, source: str) -> str:
     """Return the name of the CRS of a source that may state one itself and a caller who may have named one."""
-    given = crs_name(known_crs(asked, "crs=")) if asked else None
+    given = crs_name(known_crs(asked, "the option --crs (crs=)")) if asked else None
     if own is None and given is None:
-        raise InputError(f"{source} does not say its CRS; say which with crs=, for example crs='EPSG:4326'.")
+        raise InputError(f"{source} does not say its CRS; say which with --crs (crs=), such as EPSG:4326.")
     if own is None:
         return str(given)
     known = crs_name(known_crs(own, source))
     if given not in (None, known):
-        raise InputError(f"{source} says its own CRS, which is not crs={asked!r}; leave crs= out.")
+        raise InputError(f"{source} says its own CRS, which is not {asked!r}; leave --crs (crs=) out.")
     return known
 
 
@@ -126,4 +126,7 @@ def transform(source: str, target: str) -> Callable[[Coordinates], Coordinates]:
 
 def short_name(crs: str) -> str:
     """Return what to call a CRS in a line of text: its code, or the name of one that has only WKT."""
-    return crs if len(crs) <= 20 else str(CRS(crs).name)
+    if len(crs) <= 20:
+        return crs
+    parsed = CRS(crs)
+    return "a CRS without a name" if parsed.name == "unknown" else str(parsed.name)

@@ -23,7 +23,7 @@ def numeric_reader(empty: Any, name: str) -> Callable[[Any], Any]:
     if not is_number_like(kind):
         raise InputError(
             f"Column {name!r} of the frame holds {empty.dtype}, not numbers; "
-            "say which columns hold the coordinates with columns=('LON', 'LAT').",
+            "say which columns hold the coordinates with --columns LON,LAT (columns=('LON', 'LAT')).",
         )
     return lambda series: numbers(pa.array(series, from_pandas=True))
 

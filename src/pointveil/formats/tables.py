@@ -97,7 +97,7 @@ def _with_columns(schema: Any, request: Request, source: str) -> Layout:
         if not is_number_like(storage_of(schema.field(place).type)):
             raise InputError(
                 f"Column {schema.names[place]!r} of {source} holds {schema.field(place).type}, not numbers; "
-                "say which columns hold the coordinates with --columns LON,LAT.",
+                "say which columns hold the coordinates with --columns LON,LAT (columns=('LON', 'LAT')).",
             )
     return plain_layout("parquet", schema.names, (x, y), request.crs, source)
 
