@@ -5,14 +5,16 @@ OLDEST_PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := -m pytest -q -n 2 --dist worksteal
-# Minutes of attacks and a browser: run once, without measuring what they cover.
-LONG := tests/browser tests/lab/audit
+# Minutes of attacks, crashes and odd files, and a browser: run once, without measuring what they cover.
+LONG := tests/browser tests/crash tests/fuzz tests/lab/audit
 SHORT := $(addprefix --ignore=,$(LONG))
 # In per cent of the lines, without what other processes run.
 COVERAGE_FLOOR := 90
+# For all readers together; an hour finds more.
+SECONDS ?= 60
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check style format lint types imports coverage long test-core test-oldest wheel hooks pins audit clean
+.PHONY: help demo test check style format lint types imports coverage long crash fuzz test-core test-oldest wheel hooks pins audit clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -38,7 +40,7 @@ $(VENV)-%/done: requirements/%.txt pyproject.toml
 	touch $@
 
 demo: $(VENV)/demo.done ## synthesize a built-in city with every method, with a picture
-	$(BIN)/pointveil demo demo
+	$(BIN)/pointveil demo demo --force
 
 test: $(VENV)/dev.done ## run the tests
 	$(BIN)/python $(PYTEST)
@@ -62,8 +64,20 @@ imports: $(VENV)/dev.done
 coverage: $(VENV)/dev.done ## run all but the long tests, and tell which lines they never reach
 	$(BIN)/python $(PYTEST) $(SHORT) --cov --cov-report=term --cov-fail-under=$(COVERAGE_FLOOR)
 
-long: $(VENV)/dev.done ## run the long tests: the audit, and pages in a browser
+long: $(VENV)/dev.done ## run the long tests: the audit, crashes, odd files, and pages in a browser
 	$(BIN)/python $(PYTEST) $(LONG)
+
+crash: $(VENV)/dev.done ## break a release at every system call that touches a file (an hour; needs strace)
+	$(BIN)/python -m tests.crash.laboratory
+
+# Beside the other packages, which it uses.
+$(VENV)-fuzz/done: requirements/fuzz.txt $(VENV)/dev.done
+	rm -rf $(@D)
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --target $(@D) -r $<
+	touch $@
+
+fuzz: $(VENV)-fuzz/done ## look for bytes that break a reader, for a minute or SECONDS=3600
+	PYTHONPATH=$(VENV)-fuzz $(BIN)/python scripts/fuzz.py --seconds $(SECONDS)
 
 test-core: $(VENV)-core/done ## run the short tests with no extra installed
 	$(VENV)-core/bin/python $(PYTEST) $(SHORT) -m "not slow"
@@ -86,4 +100,4 @@ pins: ## make requirements/*.txt anew from requirements/*.in and pyproject
 	$(PYTHON) requirements/pin.py
 
 clean: ## remove what make made
-	rm -rf $(VENV) $(VENV)-core $(VENV)-oldest demo dist build .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-core $(VENV)-oldest $(VENV)-fuzz demo dist build .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

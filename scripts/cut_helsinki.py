@@ -207,7 +207,7 @@ def main(extract: Path, folder: Path) -> None:
         layer = Path(scratch) / "roads.gpkg"
         pyogrio.write_arrow(roads, layer, geometry_name="geometry", geometry_type="LineString", crs="EPSG:4326")
         world = World.make(BOX, out_of_bounds=np.array(water, dtype=object), roads=layer)
-    world.write(folder / "helsinki.gpkg")
+    world.write(folder / "helsinki.gpkg", force=True)
     pack(folder / "helsinki.gpkg")
     write_places(folder / "helsinki-places.geojson", cut_places(extract, ways, areas, water))
 

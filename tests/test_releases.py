@@ -1,5 +1,6 @@
 """From vault to survey to points: the whole story, on a small city."""
 
+import shutil
 import sqlite3
 from contextlib import closing
 from fractions import Fraction
@@ -17,9 +18,10 @@ import pointveil as pv
 from pointveil.cells import Everywhere
 from pointveil.errors import BudgetError, InputError
 from pointveil.releases import draw, survey, synthesize, to_lattice
-from pointveil.surveys import Survey
+from pointveil.statement import SigningKey
+from pointveil.surveys import Recorder, Survey, pack, unpack
 from pointveil.testing import ScriptedVault
-from pointveil.vault import Share, Vault
+from pointveil.vault import NoisyCounts, NoisyPoints, Share, Vault
 from pointveil.world import World
 
 RIVER = shapely.box(10.009, 49.99, 10.011, 50.02)
@@ -191,6 +193,231 @@ def test_a_request_is_repeated_even_when_the_data_are_gone(table: pa.Table, worl
 
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
     assert [account.spent for account in pv.Ledger().accounts()] == [1]
+
+
+def test_an_answer_is_in_the_ledger_before_the_method_sees_it(
+    people_file: Path, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[int] = []
+    count = Recorder.count
+
+    def look(self: Recorder, *question: Any) -> Any:
+        answer = count(self, *question)
+        with closing(sqlite3.connect(pv.Ledger().path)) as book:
+            (kept,) = book.execute("SELECT survey FROM event WHERE kind = 'answer' ORDER BY id DESC").fetchone()
+        assert np.array_equal(unpack(kept).values, answer.values)  # type: ignore[union-attr]
+        seen.append(len(answer.values))
+        return answer
+
+    monkeypatch.setattr(Recorder, "count", look)
+    with pytest.warns(pv.PointveilWarning, match="Left out"):
+        pv.release(people_file, world, epsilon=1, output=tmp_path / "a.csv", method="agrid-uni")
+
+    assert len(seen) == 3
+
+
+@pytest.mark.parametrize("values", [[], [0], [-129, 127], [2**40, -(2**40)], list(range(-50, 50))])
+def test_an_answer_is_unpacked_as_it_was_packed(values: list[int]) -> None:
+    numbers = np.array(values, dtype=np.int64)
+
+    counts = unpack(pack(NoisyCounts(numbers, "count", Fraction(1, 3), 8)))
+    points = unpack(pack(NoisyPoints(numbers, numbers[::-1], "place", Fraction(2))))
+
+    assert isinstance(counts, NoisyCounts)
+    assert isinstance(points, NoisyPoints)
+    assert counts.values.dtype == np.int64
+    assert np.array_equal(counts.values, numbers)
+    assert np.array_equal(points.site, numbers[::-1])
+    assert (counts.purpose, counts.epsilon, counts.points_per_unit) == ("count", Fraction(1, 3), 8)
+
+
+def test_a_request_keeps_no_copy_of_the_world(table: pa.Table, world: World, tmp_path: Path) -> None:
+    sizes = []
+    for number in range(21):
+        options: dict[str, Any] = {"epsilon": "1/10", "method": "ugrid-uni", "request": str(number)}
+        pv.release(table, world, output=tmp_path / f"{number}.csv", **options)
+        sizes.append(pv.Ledger().path.stat().st_size)
+
+    assert sizes[-1] - sizes[0] < 20 * 10_000
+
+
+OTHER_SETTINGS: dict[str, dict[str, Any]] = {
+    "epsilon": {"epsilon": 2},
+    "method": {"method": "ugrid-wud"},
+    "parameters": {"method": pv.Method(pv.UniformGrid(granularity=5), pv.Uniform(), {"count": 1}, "ugrid-uni")},
+    "split": {"split": {"total": "1/2", "count": "1/2"}},
+    "columns": {"columns": ("lat", "lon")},
+    "crs": {"crs": "EPSG:3857"},
+    "person": {"person": "who"},
+    "noise": {"noise": "opendp"},
+    "count": {"count": 7},
+    "seed": {"seed": 7},
+    "format": {"output": "b.parquet"},
+    "source": {"source": "others.parquet"},
+}
+
+
+@pytest.mark.parametrize("setting", OTHER_SETTINGS)
+def test_a_request_with_any_other_setting_is_refused(
+    setting: str, table: pa.Table, world: World, tmp_path: Path
+) -> None:
+    whose = table.append_column("who", pa.array(range(len(table))))
+    for name in ("trips.parquet", "others.parquet"):
+        pq.write_table(whose, tmp_path / name)
+    options: dict[str, Any] = {"epsilon": 1, "method": "ugrid-uni", "request": "monday", "dataset": "trips"}
+    with pytest.warns(pv.PointveilWarning, match="Left out"):
+        pv.release(tmp_path / "trips.parquet", world, output=tmp_path / "a.csv", **options)
+
+    other = {"source": "trips.parquet", "output": "b.csv", **options, **OTHER_SETTINGS[setting]}
+    with pytest.raises(InputError, match="'monday' was made before with other settings"):
+        pv.release(tmp_path / other.pop("source"), world, **{**other, "output": tmp_path / other["output"]})
+    with pytest.warns(pv.PointveilWarning, match="answered before"):
+        pv.release(tmp_path / "trips.parquet", world, output=tmp_path / "a.csv", **{**options, "epsilon": "2/2"})
+    assert [account.spent for account in pv.Ledger().accounts()] == [1]
+
+
+def test_a_request_in_another_world_is_refused(
+    table: pa.Table, world: World, plain_world: World, tmp_path: Path
+) -> None:
+    options: dict[str, Any] = {"epsilon": 1, "method": "ugrid-uni", "request": "monday"}
+    pv.release(table, world, output=tmp_path / "a.csv", **options)
+
+    with pytest.raises(InputError, match="other settings"):
+        pv.release(table, plain_world, output=tmp_path / "b.csv", **options)
+
+
+def test_only_the_same_requests_own_file_is_written_again_without_force(
+    table: pa.Table, world: World, tmp_path: Path
+) -> None:
+    output = tmp_path / "a.csv"
+    options: dict[str, Any] = {"epsilon": 1, "method": "ugrid-uni", "output": output}
+    pv.release(table, world, request="monday", **options)
+    written = output.read_bytes()
+
+    others: tuple[dict[str, Any], ...] = ({}, {"request": "tuesday"})
+    for other in others:
+        with pytest.raises(InputError, match=r"a\.csv exists already.*force=True"):
+            pv.release(table, world, **options, **other)
+    with pytest.warns(pv.PointveilWarning, match="answered before"):
+        pv.release(table, world, request="monday", **options)
+    assert output.read_bytes() == written
+    output.write_bytes(written + b"1,1\n")
+    with pytest.raises(InputError, match="exists already"):
+        pv.release(table, world, request="monday", **options)
+    assert [account.spent for account in pv.Ledger().accounts()] == [1]
+    pv.release(table, world, force=True, **options)
+    assert pv.verify(output)
+
+
+def test_a_statement_left_alone_is_removed_and_a_strangers_file_is_not(
+    table: pa.Table, world: World, tmp_path: Path
+) -> None:
+    output, beside = tmp_path / "a.csv", tmp_path / "a.csv.statement.json"
+    options: dict[str, Any] = {"epsilon": 1, "method": "ugrid-uni", "output": output}
+    pv.release(table, world, **options)
+    output.unlink()
+
+    pv.release(table, world, **options)
+    output.unlink()
+    beside.write_text("mine")
+    with pytest.raises(InputError, match=r"a\.csv\.statement\.json exists already"):
+        pv.release(table, world, **options)
+
+    assert beside.read_text() == "mine"
+    assert [account.spent for account in pv.Ledger().accounts()] == [2]
+
+
+def spellings(path: Path, folder: Path) -> dict[str, Path]:
+    """Return other paths to the same file."""
+    (folder / "soft.csv").symlink_to(path)
+    (folder / "hard.csv").hardlink_to(path)
+    return {
+        "itself": path,
+        "a symbolic link": folder / "soft.csv",
+        "a hard link": folder / "hard.csv",
+        "a detour": path.parent / ".." / path.parent.name / path.name,
+    }
+
+
+@pytest.mark.parametrize("victim", ["data", "world", "ledger", "key"])
+@pytest.mark.parametrize("spelling", ["itself", "a symbolic link", "a hard link", "a detour"])
+def test_an_output_that_is_a_file_which_must_stay_is_refused_however_it_is_spelled(
+    victim: str, spelling: str, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
+    pytest.importorskip("cryptography", reason="keys need the extra sign")
+    (tmp_path / "links").mkdir()
+    files = {name: tmp_path / f"{name}.csv" for name in ("data", "world", "ledger", "key")}
+    files["data"] = tmp_path / "data.parquet"
+    files["data"].write_bytes(people_file.read_bytes())
+    files["world"] = tmp_path / "world.gpkg"
+    files["world"].write_bytes(world_file.read_bytes())
+    pv.Ledger(files["ledger"]).set_cap("trips", 3)
+    SigningKey.new(files["key"])
+    before = {name: path.read_bytes() for name, path in files.items()}
+    output = spellings(files[victim], tmp_path / "links")[spelling]
+
+    options: dict[str, Any] = {"ledger": files["ledger"], "key": files["key"], "force": True}
+    with pytest.raises(InputError, match=r"is the (private file|file of the world|ledger|signing key)"):
+        pv.release(files["data"], files["world"], epsilon=1, output=output, **options)
+
+    assert {name: path.read_bytes() for name, path in files.items()} == before
+
+
+def test_nothing_is_charged_when_the_disk_is_full_or_the_name_is_too_long(
+    table: pa.Table, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match="cannot be written"):
+        pv.release(table, world, epsilon=1, output=tmp_path / f"{'a' * 245}.csv")
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=10**6))
+    with pytest.raises(InputError, match="too little room on the disk"):
+        pv.release(table, world, epsilon=1, output=tmp_path / "a.csv")
+
+    assert not pv.Ledger().accounts()
+    assert not [path for path in tmp_path.iterdir() if path.name != "data-home"]
+
+
+def test_stopped_from_the_keyboard_a_release_says_how_to_go_on(
+    table: pa.Table, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pointveil.releases.draw", stop)
+        with pytest.raises(KeyboardInterrupt) as stopped:
+            pv.release(table, world, epsilon=1, output=tmp_path / "a.csv", method="ugrid-uni", request="monday")
+    assert "Epsilon 1 stays charged to 'frame'" in stopped.value.__notes__[0]
+
+    with pytest.warns(pv.PointveilWarning, match="answered before"):
+        pv.release(table, world, epsilon=1, output=tmp_path / "a.csv", method="ugrid-uni", request="monday")
+    assert [account.spent for account in pv.Ledger().accounts()] == [1]
+
+
+def test_two_files_that_cannot_be_read_stay_two_accounts_and_go_on_once_they_can(
+    people_file: Path, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: object) -> bytes:
+        raise OSError(5, "Input/output error")
+
+    options: dict[str, Any] = {"epsilon": 1, "method": "ugrid-uni"}
+    with monkeypatch.context() as patch:
+        patch.setattr("pointveil.engines.LocalEngine.digest", fail)
+        for number, source in enumerate((people_file, tmp_path / "copy.parquet")):
+            (tmp_path / "copy.parquet").write_bytes(people_file.read_bytes())
+            with pytest.raises(RuntimeError) as failure, pytest.warns(pv.PointveilWarning, match="Left out"):
+                pv.release(source, world, output=tmp_path / f"{number}.csv", request=str(number), **options)
+            assert f"--request {number} " in failure.value.__notes__[0]
+    assert [(account.name, account.aliases) for account in pv.Ledger().accounts()] == [
+        ("people.parquet", ()),
+        ("copy.parquet", ()),
+    ]
+
+    with pytest.warns(pv.PointveilWarning, match="Left out"), pytest.warns(pv.PointveilWarning, match="charged before"):
+        pv.release(people_file, world, output=tmp_path / "0.csv", request="0", **options)
+
+    assert [account.spent for account in pv.Ledger().accounts()] == [1, 1]
+    assert pv.Ledger().verify() == []
 
 
 def test_a_warning_that_is_an_error_stops_before_the_charge_or_after_the_release(

@@ -1,6 +1,13 @@
 """The errors that Pointveil raises on purpose, and its warnings."""
 
 
+def shown(text: str) -> str:
+    """Return a text for a terminal: what it would obey instead of showing, but for line breaks, is written out."""
+    return "".join(
+        sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape").decode() for sign in text
+    )
+
+
 class PointveilError(Exception):
     """Every error that Pointveil raises on purpose; its text says what to do and quotes no record."""
 

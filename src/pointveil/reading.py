@@ -36,7 +36,7 @@ def read(path: str | Path) -> SyntheticPoints:
             f"{path.name} has no statement, so nothing is known about its points. Put {statement_path(path).name}, "
             "which was written with it, beside it; or read the file as any other of its format."
         )
-    statement, _ = read_checked(path)
+    statement = read_checked(path).statement
     output = statement.output
     columns = None if output is None or output.x is None or output.y is None else (output.x, output.y)
     source = open_points(path, columns=columns, crs=output.crs if output and columns else None)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import secrets
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from os import PathLike
@@ -15,15 +16,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.errors import BudgetError, InputError, PointveilWarning
-from pointveil.files.crs import transform
+from pointveil.errors import BudgetError, InputError, PointveilError, PointveilWarning
+from pointveil.files.crs import crs_name, known_crs, transform
 from pointveil.files.lattice import snap, steps_per_unit
-from pointveil.files.whole import check_target
+from pointveil.files.whole import check_room, check_target, refuse_existing, refuse_same
 from pointveil.ledger import OWN, Ledger, Own, open_ledger
 from pointveil.methods import DEFAULT_METHOD, Method, find_method
 from pointveil.statement import MethodUsed, SigningKey, Statement, find_key
-from pointveil.surveys import Recorder, Survey, edition, in_words
-from pointveil.synthetic import SyntheticPoints, check_crs, check_format
+from pointveil.surveys import Recorder, Survey, edition, in_words, pack
+from pointveil.synthetic import SyntheticPoints, check_crs, check_format, check_release, statement_path
 from pointveil.vault import Vault, exact_epsilon
 from pointveil.world import World
 
@@ -34,6 +35,10 @@ USUAL_EPSILON = 10
 """Above this a promise is hardly one."""
 ALMOST_NONE = 100
 """Points times epsilon below which noise is all there may be; the number of synthetic points is itself noisy."""
+LEAST_ROOM, ROOM_PER_POINT = 4 * 10**6, 200
+"""Bytes that must be free on the disk: from nothing but what was asked for."""
+NOTHING_CHARGED = "Nothing was charged."
+CHARGED_BEFORE = "This request was charged before and not finished: it goes on from there, at no further cost."
 ANSWERED_BEFORE = "This request was answered before: here is the same release again, at no further cost."
 log = logging.getLogger("pointveil")
 
@@ -57,10 +62,12 @@ def release(
     count: int | None = None,
     seed: int | None = None,
     key: SigningKey | str | PathLike[str] | Own | None = OWN,
+    force: bool = False,
 ) -> SyntheticPoints:
     """Make a synthetic file of private points, charged to the ledger, with a signed statement beside it.
 
-    Everything public is checked first. Then the whole epsilon is charged, durably, before any question is asked.
+    Everything public is checked first. Then the whole epsilon is charged, durably, before any question is asked. Each
+    answer is kept in the ledger before anything is made of it: whatever happens then, what was paid for is not lost.
 
     Parameters
     ----------
@@ -86,11 +93,14 @@ def release(
         Where epsilon is charged, and under which name (default: the file's). By default your own ledger; with None
         nothing is charged, and the statement says so.
     request
-        A name for this request: repeated, it gives the same release at no further cost.
+        A name for this request: repeated, it gives the same release, or goes on with it, at no further cost. A release
+        without one is given a name, which an error tells.
     count, seed
         Number of points to draw (default: the noisy total), and the seed of the drawing; the noise has none.
     key
         The private key that signs the statement. By default your own, if you have one; with None it is not signed.
+    force
+        Replace the output if it exists. The file that the same request wrote before may always be written again.
 
     Examples
     --------
@@ -98,27 +108,32 @@ def release(
     >>> pv.verify("synthetic.parquet").statement == made.statement
     True
     """
-    check_format(Path(output))
     signing = find_key(key)
     order = prepare(
-        source, world, epsilon=epsilon, output=output, method=method, split=split, columns=columns, crs=crs,
-        person=person, max_points=max_points, noise=noise, ledger=ledger, dataset=dataset, request=request,
-        count=count, seed=seed,
+        source, world, epsilon=epsilon, output=output, form=check_format(Path(output)), method=method, split=split,
+        columns=columns, crs=crs, person=person, max_points=max_points, noise=noise, ledger=ledger, dataset=dataset,
+        request=request, count=count, seed=seed, key=signing, force=force,
     )  # fmt: skip
     check_crs(order.output, order.asked.layout, order.asked.world)
     _warn(order.warnings)
-    surveyed = order.answer()
-    log.info("Drawing points")
-    synthetic = draw(surveyed, count=count, seed=order.seed)
-    log.info("Writing")
-    synthetic = replace(synthetic, statement=synthetic.write(order.output, key=signing))
-    order.finish(surveyed, rows=len(synthetic))
+    with order.accounted():
+        surveyed = order.answer()
+        log.info("Drawing points")
+        synthetic = draw(surveyed, count=count, seed=order.seed)
+        log.info("Writing")
+        statement = synthetic.write(order.output, key=signing, force=True, ready=order.record)
     _warn(_doubts(surveyed, len(synthetic) if count is None else None))
-    return synthetic
+    return replace(synthetic, statement=statement)
 
 
 def release_survey(
-    source: Any, world: World | str | PathLike[str], *, epsilon: object, output: str | PathLike[str], **options: Any
+    source: Any,
+    world: World | str | PathLike[str],
+    *,
+    epsilon: object,
+    output: str | PathLike[str],
+    key: SigningKey | str | PathLike[str] | Own | None = OWN,
+    **options: Any,
 ) -> Survey:
     """Make a survey of private points, charged to the ledger: points can be drawn from it later, at no cost.
 
@@ -126,10 +141,10 @@ def release_survey(
     ----------
     source, world, epsilon
         As for `release`: the private points, the public world, and the privacy budget.
-    output
-        The survey's file.
+    output, key
+        The survey's file, and the private key that signs its statement, as for `release`.
     options
-        Those of `release`, but for `count`, `seed` and `key`, which are about drawing.
+        Those of `release`, but for `count` and `seed`, which are about drawing.
 
     Examples
     --------
@@ -137,17 +152,18 @@ def release_survey(
     >>> len(pv.draw(made, count=500, seed=7))
     500
     """
-    order = prepare(source, world, epsilon=epsilon, output=output, **options)
+    signing = find_key(key)
+    order = prepare(source, world, epsilon=epsilon, output=output, form="survey", key=signing, **options)
     _warn(order.warnings)
-    surveyed = order.answer()
-    log.info("Writing")
-    surveyed.write(order.output)
-    order.finish(surveyed)
+    with order.accounted():
+        surveyed = order.answer()
+        log.info("Writing")
+        surveyed.write(order.output, key=signing, force=True, ready=order.record)
     _warn(_doubts(surveyed, None))
     return surveyed
 
 
-@dataclass(frozen=True)
+@dataclass
 class Order:
     """A release that may be made: everything public was checked, and nothing is charged until it is answered.
 
@@ -155,37 +171,82 @@ class Order:
     ----------
     method, output, ledger
         How to ask, which file to write, where to charge.
-    request, seed
-        The owner's name for it, if it may be repeated, and the seed of its drawing.
+    request, facts
+        The name for it, from the owner or made up, and everything that decides what is released.
+    seed
+        The seed of its drawing.
     asked
         The vault to ask; or, for a request that was answered before, the survey of that time.
     warnings
         What the owner should know before anything is charged, in sentences.
+    entry
+        The charge in the ledger, once there is one.
     """
 
     method: Method
     output: Path
     ledger: Ledger | None
-    request: str | None
+    request: str
+    facts: dict[str, Any]
     seed: int
     asked: Vault | Survey
     warnings: tuple[str, ...]
+    entry: int | None = None
 
     def answer(self) -> Survey:
-        """Charge and ask, or give the earlier answer again."""
+        """Charge and ask, or give the earlier answer again; when this returns, the ledger has all of it."""
         if isinstance(self.asked, Survey):
             return self.asked
         log.info("Asking the vault")
-        surveyed = survey(self.asked, self.method)
+        surveyed = survey(self.asked, self.method, ledger=self.ledger)
+        charge = self.asked.charge
         self.asked.close()
-        return surveyed
+        if self.ledger is None or charge is None or charge.seed is None:
+            return surveyed
+        self.entry, self.seed = charge.entry, charge.seed
+        ours = surveyed.to_record()
+        kept = self.ledger.finish(charge.entry, survey=ours, seed=self.seed, output={})
+        if kept == ours:
+            return surveyed
+        # The same request, at the same time, in another process: the first to finish is the answer.
+        return Survey.from_record(kept, (pack(answer) for answer in surveyed.answers), surveyed.world)
 
-    def finish(self, surveyed: Survey, **facts: int) -> None:
-        """Write down in the ledger that the release was written; keep the survey if the request may be repeated."""
-        charge = None if isinstance(self.asked, Survey) else self.asked.charge
-        if self.ledger is not None and charge is not None:
-            kept = b"" if self.request is None else surveyed.to_bytes()
-            self.ledger.finish(charge.entry, survey=kept, seed=self.seed, output={"file": self.output.name, **facts})
+    def record(self, files: Mapping[str, Any]) -> None:
+        """Write down in the ledger which files are about to be put in place."""
+        if self.ledger is not None and self.entry is not None:
+            self.ledger.record_output(self.entry, files)
+
+    @contextmanager
+    def accounted(self) -> Iterator[None]:
+        """Add to any error what was charged, and how to get the release without paying again."""
+        try:
+            yield
+        except BaseException as fault:
+            told = self._told()
+            if isinstance(fault, PointveilError) and not isinstance(fault, ImportError):
+                if told not in str(fault):
+                    fault.args = (f"{fault} {told}",)
+            elif told:
+                fault.add_note(told)
+            raise
+
+    def _told(self) -> str:
+        if self.ledger is None:
+            return ""
+        again = f"with --request {self.request} (in Python: request={self.request!r})"
+        try:
+            kept = self.ledger.find_request(self.request, self.facts)
+        except InputError:
+            return (
+                "The ledger cannot be read now, so it cannot be told whether anything was charged. "
+                f"Do the same again {again}: it is charged once, whatever happens."
+            )
+        if kept is None:
+            return NOTHING_CHARGED
+        return (
+            f"Epsilon {kept.epsilon} stays charged to '{kept.name}'. "
+            f"The same again {again} makes the release without another charge."
+        )
 
 
 def prepare(
@@ -194,58 +255,83 @@ def prepare(
     *,
     epsilon: object,
     output: str | PathLike[str],
+    form: str,
     method: str | Method = DEFAULT_METHOD,
     split: Mapping[str, Any] | None = None,
+    columns: tuple[str, str] | None = None,
+    crs: str | None = None,
     person: str | None = None,
     max_points: int | None = None,
+    noise: str = "exact",
     ledger: Ledger | str | PathLike[str] | Own | None = OWN,
     dataset: str | None = None,
     request: str | None = None,
     count: int | None = None,
     seed: int | None = None,
-    **reading: Any,
+    key: SigningKey | None = None,
+    force: bool = False,
 ) -> Order:
     """Check everything public, before anything is charged."""
     if isinstance(source, World):
         raise InputError("The private points come first, then the world.")
-    target = check_output(output, source)
+    book = open_ledger(ledger)
+    target = check_output(output, source=source, world=world, ledger=book, key=key)
     check_drawing(count, seed)
+    check_room(target, LEAST_ROOM + ROOM_PER_POINT * (count or 0), target.name, statement_path(target).name)
     log.info("Reading the public world")
     place = world if isinstance(world, World) else World.read(world)
     chosen = find_method(method) if split is None else find_method(method).with_split(split)
     check_world(chosen, place)
-    exact, most, book = exact_epsilon(epsilon), check_person(person, max_points), open_ledger(ledger)
+    exact, most = exact_epsilon(epsilon), check_person(person, max_points)
     if request is not None and book is None:
         raise InputError("A request is repeated from the ledger. Give a ledger, or leave the request out.")
-    name = dataset or (Path(source).name if isinstance(source, str | PathLike) else "frame")
-    purpose = {
+    path = Path(source) if isinstance(source, str | PathLike) else None
+    name = dataset or ("frame" if path is None else path.name)
+    facts: dict[str, Any] = {
+        "form": form,
+        "source": type(source).__qualname__ if path is None else path.name,
+        "columns": None if columns is None else list(columns),
+        "crs": None if crs is None else crs_name(known_crs(crs, "crs=")),
+        "noise": noise,
         "method": chosen.name,
+        "parameters": chosen.parameters,
         "epsilon": str(exact),
         "split": ",".join(f"{purpose}={part}" for purpose, part in chosen.shares().items()),
         "world": place.digest,
         "dataset": name,
         "person": person or "",
-        "max_points": str(most) if person else "",
-        "count": str(count),
-        "seed": str(seed),
+        "max_points": str(int(most)) if person else "",
+        "count": str(None if count is None else int(count)),
+        "seed": str(None if seed is None else int(seed)),
         "edition": in_words(edition(chosen.edition)),
     }
-    finished = book.find_request(request, purpose) if book is not None and request is not None else None
-    if finished is not None:
+    kept = book.find_request(request, facts) if book is not None and request is not None else None
+    own = frozenset() if kept is None else kept.written
+    if form == "survey":
+        refuse_existing(target, force=force, own=own)
+    else:
+        check_release(target, force=force, own=own)
+    named = request or f"release-{secrets.token_hex(4)}"
+    if kept is not None and kept.survey is not None:
         try:
-            before = Survey.from_bytes(finished.survey)
+            before = Survey.from_record(kept.survey, kept.answers, place)
         except ValueError as fault:
             raise InputError(f"The release of request {request!r} cannot be given again: {fault}.") from None
-        return Order(chosen, target, book, request, finished.seed, before, (ANSWERED_BEFORE,))
-    vault = Vault.open(
-        source, place, epsilon=exact, person=person, max_points=most, ledger=book, dataset=name, request=request,
-        purpose=purpose, **reading,
-    )  # fmt: skip
+        return Order(chosen, target, book, named, facts, kept.seed, before, (ANSWERED_BEFORE,), kept.entry)
     drawn_with = secrets.randbits(62) if seed is None else seed
-    return Order(chosen, target, book, request, drawn_with, vault, _cautions(exact, vault.layout.left_out))
+    vault = Vault.open(
+        source, place, epsilon=exact, columns=columns, crs=crs, person=person, max_points=most, noise=noise,
+        ledger=book, dataset=name, request=named, purpose=facts, seed=drawn_with,
+    )  # fmt: skip
+    if book is not None:
+        book.check_writable()
+        check_room(book.path, LEAST_ROOM)
+    cautions = _cautions(exact, vault.layout.left_out)
+    goes_on = () if kept is None else (CHARGED_BEFORE,)
+    return Order(chosen, target, book, named, facts, drawn_with, vault, (*goes_on, *cautions))
 
 
-def survey(vault: Vault, method: str | Method = DEFAULT_METHOD) -> Survey:
+def survey(vault: Vault, method: str | Method = DEFAULT_METHOD, *, ledger: Ledger | None = None) -> Survey:
     """Ask the vault everything that the method needs, and spend all that is left in it.
 
     What comes back holds no real point: it may be saved, mailed, and drawn from any number of times.
@@ -256,6 +342,8 @@ def survey(vault: Vault, method: str | Method = DEFAULT_METHOD) -> Survey:
         The real points, with the epsilon that may be spent on them.
     method
         A name from `METHODS`, or a `Method` of your own.
+    ledger
+        The vault's ledger, if each answer shall be kept there before anything is made of it.
 
     Examples
     --------
@@ -270,11 +358,11 @@ def survey(vault: Vault, method: str | Method = DEFAULT_METHOD) -> Survey:
     if vault.left <= 0:
         raise BudgetError("Nothing is left in this vault: its epsilon was spent. Open a new one to ask again.")
     budget = chosen.budget(vault.left)
-    recorder = Recorder(vault)
+    recorder = Recorder(vault, ledger=ledger)
     counted = chosen.partitioner.divide(recorder, vault.world, budget)
     asked = chosen.placement.ask(recorder, vault.world, counted, budget)
     answers = tuple(recorder.answers)
-    done = Survey(vault.world, chosen, answers, _complete(vault.statement, chosen), vault.layout)
+    done = Survey(vault.world, chosen, answers, _complete(vault.statement, chosen), vault.layout).bound()
     done.__dict__["prepared"] = (counted, asked)  # known already: no need to work it out again
     return done
 
@@ -301,6 +389,7 @@ def draw(survey: Survey | str | PathLike[str], *, count: int | None = None, seed
     check_drawing(count, seed)
     if not isinstance(survey, Survey):
         survey = Survey.read(Path(survey))
+    survey.check()
     counted, asked = survey.prepared
     wanted = min(counted.total, MOST_POINTS) if count is None else count
     rng = np.random.default_rng(secrets.randbits(64) if seed is None else seed)
@@ -330,12 +419,31 @@ def synthesize(
     return draw(survey(vault, method), count=count, seed=seed)
 
 
-def check_output(output: str | PathLike[str], source: Any) -> Path:
-    """Refuse, before anything is charged, an output that could not be written, or that is the source itself."""
+def check_output(
+    output: str | PathLike[str],
+    *,
+    source: Any = None,
+    world: Any = None,
+    ledger: Ledger | None = None,
+    key: SigningKey | None = None,
+) -> Path:
+    """Refuse, before anything is charged, an output whose directory is missing, or that is a file which must stay."""
     target = check_target(Path(output))
-    if isinstance(source, str | PathLike) and target.exists() and Path(source).exists() and target.samefile(source):
-        raise InputError(f"{target.name} is the private file itself. Give another name for the output.")
+    stays = {
+        "the private file itself": _path(source),
+        "the file of the world": _path(world),
+        "the ledger": None if ledger is None else ledger.path,
+        "a part of the ledger": None if ledger is None else ledger.path.with_name(f"{ledger.path.name}-wal"),
+        "the signing key": None if key is None else key.path,
+        "the public key": None if key is None else key.public_path,
+    }
+    refuse_same(target, stays)
+    refuse_same(statement_path(target), stays)
     return target
+
+
+def _path(given: Any) -> Path | None:
+    return Path(given) if isinstance(given, str | PathLike) else None
 
 
 def check_person(person: str | None, max_points: int | None) -> int:

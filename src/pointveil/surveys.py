@@ -3,35 +3,54 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import io
 import json
 import tempfile
 import zipfile
-from collections.abc import Sequence
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.errors import InputError
-from pointveil.files.whole import write_whole
+from pointveil.errors import InputError, PointveilError, VerificationError
+from pointveil.files.exact import stated_number
+from pointveil.files.whole import refuse_existing, write_whole
 from pointveil.formats import Layout
+from pointveil.ledger import OWN, Ledger, Own
 from pointveil.methods import Method, edition_of
 from pointveil.partition import Divided
-from pointveil.statement import Statement, parse_statement
-from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites
+from pointveil.statement import (
+    MOST_BYTES,
+    Recorded,
+    SigningKey,
+    Statement,
+    digest_of,
+    find_key,
+    parse_object,
+    parse_signed,
+)
+from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites, Vault
 from pointveil.version import __version__
 from pointveil.world import World
 
 VERSION = 1
+SURVEY_BEGINS = b"PK\x03\x04"
+MOST_MEMBER_BYTES = 2**32
 DRAWING = "1"
 """The edition of drawing: raised when the same answers and seed would give other points, or in another order."""
 LAND = "1"
 """The edition of the land rule: raised when another place would be land."""
+DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, AttributeError, RuntimeError)
+HEADER = 128
+"""Bytes before the values of an array, in numpy's format."""
 Answer = NoisyCounts | NoisyPoints
 
 
@@ -70,6 +89,15 @@ class Survey:
     def __repr__(self) -> str:
         return f"<Survey: {self.method.name}, {self.statement.in_short}, {len(self.answers)} answers>"
 
+    def bound(self) -> Survey:
+        """Return the same survey with a statement that says which answers, method and form it is about."""
+        recorded = _recorded(self._described(), self.answers)
+        return dataclasses.replace(self, statement=self.statement.model_copy(update={"survey": recorded}))
+
+    def check(self) -> None:
+        """Raise VerificationError if an answer, the method, the form or the world is not the one of the statement."""
+        _check_bound(self.statement, self._described(), self.answers, self.world)
+
     @cached_property
     def prepared(self) -> tuple[Divided, Any]:
         """The divided world and the placement's answers, from the recording."""
@@ -78,10 +106,29 @@ class Survey:
         counted = self.method.partitioner.divide(replay, self.world, budget)
         return counted, self.method.placement.ask(replay, self.world, counted, budget)
 
-    def write(self, path: str | Path) -> None:
-        """Save everything in one file."""
-        content = self.to_bytes()
-        write_whole(Path(path), lambda new: new.write_bytes(content))
+    def write(
+        self,
+        path: str | Path,
+        *,
+        key: SigningKey | str | PathLike[str] | Own | None = OWN,
+        force: bool = False,
+        ready: Callable[[Mapping[str, Any]], None] | None = None,
+    ) -> None:
+        """Save everything in one file, signed as by `SyntheticPoints.write`.
+
+        One that exists is replaced only with `force`; `ready` is told the name and the digest of the file before
+        it is put in place.
+        """
+        path, signed = Path(path), dataclasses.replace(self, statement=self.statement.signed(find_key(key)))
+        content = signed.to_bytes()
+        refuse_existing(path, force=force)
+
+        def write(new: Path) -> None:
+            new.write_bytes(content)
+            if ready is not None:
+                ready({"file": path.name, "files": {path.name: hashlib.sha256(content).hexdigest()}})
+
+        write_whole(path, write)
 
     @classmethod
     def read(cls, path: str | Path) -> Survey:
@@ -95,21 +142,14 @@ class Survey:
             raise InputError(f"{path} is a directory, not a survey.") from None
         except InputError as fault:
             raise InputError(f"{path.name} cannot be read: {fault}") from None
-        except (zipfile.BadZipFile, KeyError, ValueError, TypeError) as fault:
+        except VerificationError as fault:
+            raise VerificationError(f"{path.name} does not hold. {fault}") from None
+        except DAMAGED as fault:
             raise InputError(f"{path.name} is not a survey that this version can read: {fault}") from None
 
     def to_bytes(self) -> bytes:
         """Return the file's content."""
-        content = {
-            "version": VERSION,
-            "method": {
-                "name": self.method.name,
-                "parameters": self.method.parameters,
-                "split": self.method.split_texts(),
-            },
-            "layout": dataclasses.replace(self.layout, left_out=()).to_dict(),
-            "answers": [_describe(answer) for answer in self.answers],
-        }
+        content = self._described()
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
             _put(archive, "survey.json", json.dumps(content, indent=1).encode())
@@ -120,23 +160,76 @@ class Survey:
                     _put(archive, f"answers/{number}-{name}.npy", _array_bytes(values))
         return buffer.getvalue()
 
+    def _described(self) -> dict[str, Any]:
+        """Return all but the world and the values of the answers, as plain facts."""
+        return {
+            "version": VERSION,
+            "method": {
+                "name": self.method.name,
+                "parameters": self.method.parameters,
+                "split": self.method.split_texts(),
+            },
+            "layout": dataclasses.replace(self.layout, left_out=()).to_dict(),
+            "answers": [_describe(answer) for answer in self.answers],
+        }
+
     @classmethod
     def from_bytes(cls, content: bytes) -> Survey:
-        """Return the survey in a file's content."""
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            description = json.loads(archive.read("survey.json"))
-            if description["version"] != VERSION:
-                raise ValueError(f"it is of version {description['version']}, not {VERSION}")
-            statement = parse_statement(archive.read("statement.json").decode())
-            refuse_other_edition(statement, edition(edition_of(description["method"]["parameters"])))
-            answers = tuple(_restore(archive, number, answer) for number, answer in enumerate(description["answers"]))
-            return cls(
-                world=_world_from(archive.read("world.gpkg")),
-                method=Method.restore(**description["method"]),
-                answers=answers,
-                statement=statement,
-                layout=Layout.from_dict(description["layout"]),
-            )
+        """Return the survey in a file's content, if it is the one of its statement."""
+        statement, description, answers, world = _unpacked(content, None)[:4]
+        return cls._checked(statement, description, answers, world)
+
+    @classmethod
+    def _checked(
+        cls, statement: Statement, description: dict[str, Any], answers: tuple[Answer, ...], world: World
+    ) -> Survey:
+        refuse_other_edition(statement, edition(edition_of(description["method"]["parameters"])))
+        _check_bound(statement, description, answers, world)
+        method = Method.restore(**description["method"])
+        return cls(world, method, answers, statement, Layout.from_dict(description["layout"]))
+
+    def to_record(self) -> bytes:
+        """Return what the ledger keeps of a survey: all but the world and the answers, which it has already."""
+        return zlib.compress(json.dumps({"survey": self._described(), "statement": self.statement.to_json()}).encode())
+
+    @classmethod
+    def from_record(cls, content: bytes, answers: Iterable[bytes], world: World) -> Survey:
+        """Return the survey that the ledger kept; one that the first version of the ledger kept has all in it."""
+        if content.startswith(b"PK"):
+            return cls.from_bytes(content)
+        record = json.loads(zlib.decompress(content))
+        description = record["survey"]
+        statement, kept = parse_signed(record["statement"], None)[0], tuple(unpack(answer) for answer in answers)
+        return cls._checked(statement, description, kept, world)
+
+
+def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str, str]:
+    """Return the statement of a survey of any edition, who signed it, and what it covers; or raise VerificationError.
+
+    The signature is checked first. Nothing is drawn, so the rules of another edition do no harm.
+    """
+    try:
+        statement, description, answers, world, signed = _unpacked(content, public_key)
+    except PointveilError:
+        raise
+    except DAMAGED:
+        raise VerificationError("It is not a survey, or it is damaged.") from None
+    return statement, signed, _check_bound(statement, description, answers, world)
+
+
+def _unpacked(
+    content: bytes, public_key: str | None
+) -> tuple[Statement, dict[str, Any], tuple[Answer, ...], World, str]:
+    """Return the statement, checked, then the other parts of a survey as they stand there, and who signed."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        statement, signed = parse_signed(_text(archive, "statement.json"), public_key)
+        description = parse_object(_text(archive, "survey.json"))
+        if description["version"] != VERSION:
+            raise ValueError("it is of another version")
+        answers = tuple(
+            _restore(answer, partial(_load, archive, number)) for number, answer in enumerate(description["answers"])
+        )
+        return statement, description, answers, _world(archive), signed
 
 
 def edition(method: str) -> dict[str, str]:
@@ -162,10 +255,14 @@ def in_words(edition: dict[str, str]) -> str:
 
 @dataclass
 class Recorder:
-    """Passes questions on to a vault and keeps the noisy answers."""
+    """Passes questions on to a vault and keeps the noisy answers.
+
+    With a ledger, an answer is on the disk before the method sees it; one that is there already is not asked again.
+    """
 
     vault: Respondent
     answers: list[Answer] = field(default_factory=list)
+    ledger: Ledger | None = None
 
     @property
     def points_per_unit(self) -> int:
@@ -174,15 +271,38 @@ class Recorder:
 
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Ask, keep and return."""
-        answer = self.vault.count(cells, share)
-        self.answers.append(answer)
+        answer = self._keep("count", len(cells), share, "", lambda: self.vault.count(cells, share))
+        assert isinstance(answer, NoisyCounts)  # noqa: S101 - the question says so
         return answer
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Ask, keep and return."""
-        answer = self.vault.scatter(regions, wanted, share, max_uses=max_uses)
+        details = f"{max_uses} {hashlib.sha256(_array_bytes(np.asarray(wanted, dtype=np.int64))).hexdigest()}"
+        size = 0 if self.ledger is None else len(regions.site_counts())
+        ask = partial(self.vault.scatter, regions, wanted, share, max_uses=max_uses)
+        answer = self._keep("scatter", size, share, details, ask)
+        assert isinstance(answer, NoisyPoints)  # noqa: S101 - the question says so
+        return answer
+
+    def _keep(self, question: str, size: int, share: Share, details: str, ask: Callable[[], Answer]) -> Answer:
+        answer = ask() if self.ledger is None else self._once(self.ledger, question, size, share, details, ask)
         self.answers.append(answer)
         return answer
+
+    def _once(
+        self, ledger: Ledger, question: str, size: int, share: Share, details: str, ask: Callable[[], Answer]
+    ) -> Answer:
+        """Return the answer that the ledger keeps: from before, or having asked for it now."""
+        assert isinstance(self.vault, Vault)  # noqa: S101 - nothing else has a ledger
+        charge, number = self.vault.pay(), len(self.answers)
+        assert charge is not None  # noqa: S101 - it has a ledger
+        asked = f"{question} {share.purpose} {share.epsilon} {self.points_per_unit} {size} {details}".rstrip()
+        kept = ledger.kept_answer(charge, number, asked)
+        if kept is None:
+            kept = ledger.keep(charge, number, asked, pack(ask()))
+        else:
+            self.vault.skip(share, question, size)
+        return unpack(kept)
 
 
 @dataclass
@@ -234,16 +354,80 @@ def _arrays(answer: Answer) -> dict[str, NDArray[np.int64]]:
     return {"region": answer.region, "site": answer.site}
 
 
-def _restore(archive: zipfile.ZipFile, number: int, description: dict[str, Any]) -> Answer:
-    paid = (description["purpose"], Fraction(description["epsilon"]), int(description["points_per_unit"]))
+def _recorded(description: dict[str, Any], answers: Sequence[Answer]) -> Recorded:
+    """Return the digests of a survey: of its answers with what they are, of its method, and of its form."""
+    values = [
+        {name: hashlib.sha256(values.astype("<i8").tobytes()).hexdigest() for name, values in _arrays(answer).items()}
+        for answer in answers
+    ]
+    parts = {"answers": [description["answers"], values], **{name: description[name] for name in ("method", "layout")}}
+    return Recorded(**{f"{name}_sha256": digest_of({name: part}) for name, part in parts.items()})
 
-    def load(name: str) -> NDArray[np.int64]:
-        content = io.BytesIO(archive.read(f"answers/{number}-{name}.npy"))
-        return np.asarray(np.load(content, allow_pickle=False), dtype=np.int64)
 
+def _check_bound(statement: Statement, description: dict[str, Any], answers: Sequence[Answer], world: World) -> str:
+    """Return what was checked; raise VerificationError if something is not what the statement is about."""
+    if world.digest != statement.domain.world_sha256:
+        raise VerificationError("The world is not the one that the statement is about: it was exchanged.")
+    asked = [(one.purpose, one.epsilon, one.sensitivity) for one in statement.questions]
+    if asked != [(one.purpose, str(one.epsilon), one.points_per_unit) for one in answers]:
+        raise VerificationError("The answers are not those to the questions of the statement.")
+    if statement.survey is None:
+        return "the world is the stated one; the answers were NOT checked: this statement is from before it named them"
+    found = _recorded(description, answers)
+    for part in ("answers", "method", "layout"):
+        if getattr(found, f"{part}_sha256") != getattr(statement.survey, f"{part}_sha256"):
+            raise VerificationError(f"Not as stated: {part} of the survey. Something was exchanged.")
+    return "the answers, the method, the form and the world are those of the statement"
+
+
+def _member(archive: zipfile.ZipFile, name: str) -> bytes:
+    if archive.getinfo(name).file_size > MOST_MEMBER_BYTES:
+        raise VerificationError("It is too large.")
+    return archive.read(name)
+
+
+def _text(archive: zipfile.ZipFile, name: str) -> str:
+    with archive.open(name) as file:
+        return file.read(MOST_BYTES + 1).decode()
+
+
+def _load(archive: zipfile.ZipFile, number: int, name: str) -> NDArray[np.int64]:
+    return _array(_member(archive, f"answers/{number}-{name}.npy"))
+
+
+def _restore(description: dict[str, Any], load: Callable[[str], NDArray[np.int64]]) -> Answer:
+    paid = (description["purpose"], stated_number(description["epsilon"]), int(description["points_per_unit"]))
     if description["kind"] == "NoisyCounts":
         return NoisyCounts(load("values"), *paid)
     return NoisyPoints(load("region"), load("site"), *paid)
+
+
+def pack(answer: Answer) -> bytes:
+    """Return an answer as few bytes: its numbers in the smallest type that holds them, compressed."""
+    buffer = io.BytesIO()
+    arrays: dict[str, Any] = {name: values.astype(_smallest(values)) for name, values in _arrays(answer).items()}
+    np.savez_compressed(buffer, described=np.array(json.dumps(_describe(answer))), **arrays)
+    return buffer.getvalue()
+
+
+def unpack(content: bytes) -> Answer:
+    """Return the answer that was packed."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return _restore(json.loads(str(arrays["described"])), lambda name: arrays[name].astype(np.int64))
+
+
+def _smallest(values: NDArray[np.int64]) -> type[np.signedinteger[Any]]:
+    low, high = (int(values.min()), int(values.max())) if values.size else (0, 0)
+    sizes = (np.int8, np.int16, np.int32)
+    return next((kind for kind in sizes if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max), np.int64)
+
+
+def _array(content: bytes) -> NDArray[np.int64]:
+    """Return what `_array_bytes` has written; its size is that of the content, whatever the content says."""
+    values = np.frombuffer(content[HEADER:], dtype="<i8").astype(np.int64)
+    if _array_bytes(values) != content:
+        raise ValueError("an answer is not a list of whole numbers")
+    return values
 
 
 def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
@@ -266,7 +450,8 @@ def _world_bytes(world: World) -> bytes:
         return path.read_bytes()
 
 
-def _world_from(content: bytes) -> World:
+def _world(archive: zipfile.ZipFile) -> World:
+    content = _member(archive, "world.gpkg")
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "world.gpkg"
         path.write_bytes(content)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike
@@ -18,10 +20,10 @@ from pointveil import showing
 from pointveil.errors import missing_extra
 from pointveil.files.crs import DEGREES, short_name, transform
 from pointveil.files.lattice import steps_per_unit
-from pointveil.files.whole import check_target, write_whole
-from pointveil.formats import Layout, check_holds_crs, format_of, output_layout, write_points
+from pointveil.files.whole import check_target, file_digest, refuse_existing
+from pointveil.formats import Layout, check_holds_crs, files_of, format_of, output_layout, write_points
 from pointveil.ledger import OWN, Own
-from pointveil.statement import Output, OutputFile, SigningKey, Statement, find_key
+from pointveil.statement import Output, OutputFile, SigningKey, Statement, find_key, parse_statement
 from pointveil.world import World
 
 if TYPE_CHECKING:
@@ -83,23 +85,36 @@ class SyntheticPoints:
         *,
         layout: Layout | None = None,
         key: SigningKey | str | PathLike[str] | Own | None = OWN,
+        force: bool = False,
+        ready: Callable[[Mapping[str, Any]], None] | None = None,
     ) -> Statement:
         """Write the points to a file, and the statement into it and beside it.
 
         The file has the form of the input (format, columns, order, CRS), unless the suffix says otherwise. The
         statement lies beside it as `<name>.statement.json`, signed with `key`: one that you name, by default your own
-        if you have one, or None. Both appear whole or not at all.
+        if you have one, or None. Both appear whole or not at all, the statement first. A file that exists is replaced
+        only with `force`; `ready` is told names and digests of the files before they are put in place.
         """
         path, key = check_target(Path(path)), find_key(key)
         form = layout or output_layout(path, self.layout)
+        check_release(path, force=force)
         output = self._output(form)
         described = self.statement.with_output(output).signed(key)
-        files = write_points(path, self._chunks(), form, statement=described.to_json(), total=len(self))
-        listed = tuple(describe_file(file) for file in sorted(files))
-        complete = described.with_output(output.model_copy(update={"files": listed})).signed(key)
-        text = complete.to_json()
-        write_whole(statement_path(path), lambda new: new.write_text(text, encoding="utf-8", newline="\n"))
-        return complete
+        beside = statement_path(path).name
+
+        def state(draft: Path) -> None:
+            files = [describe_file(file) for file in sorted(draft.parent.iterdir())]
+            listed = output.model_copy(update={"files": tuple(files)})
+            complete.append(described.with_output(listed).signed(key))
+            draft.with_name(beside).write_text(complete[0].to_json(), encoding="utf-8", newline="\n")
+            if ready is not None:
+                digests = {file.name: file.sha256 for file in files} | {beside: file_digest(draft.with_name(beside))}
+                ready({"file": path.name, "rows": len(self), "files": digests})
+
+        complete: list[Statement] = []
+        embedded = described.to_json()
+        write_points(path, self._chunks(), form, statement=embedded, total=len(self), first=beside, beside=state)
+        return complete[0]
 
     def to_arrow(self) -> Any:
         """Return the points as an Arrow table with two columns, named and ordered as in the input."""
@@ -170,9 +185,19 @@ def _import(package: str) -> Any:
         raise missing_extra("frames", package) from None
 
 
-def check_format(path: Path) -> None:
-    """Refuse a file name whose suffix stands for no format."""
-    format_of(path)
+def check_format(path: Path) -> str:
+    """Return the format that a file name stands for; refuse one whose suffix stands for none."""
+    return format_of(path)
+
+
+def check_release(path: Path, *, force: bool, own: Collection[str] = ()) -> None:
+    """Refuse to write a release over a file that is not its own; a statement left behind without its file goes."""
+    beside = statement_path(path)
+    if not os.path.lexists(path) and beside.is_file():
+        with suppress(ValueError, TypeError, OSError):
+            parse_statement(beside.read_text(encoding="utf-8"))
+            beside.unlink()
+    refuse_existing(*files_of(path), beside, force=force, own=own)
 
 
 def check_crs(path: Path, layout: Layout, world: World) -> None:
@@ -193,9 +218,7 @@ def points_digest(chunks: Any, steps: int) -> str:
 
 def describe_file(path: Path) -> OutputFile:
     """Return the name, hash and size of a file."""
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return OutputFile(name=path.name, sha256=digest, bytes=path.stat().st_size)
+    return OutputFile(name=path.name, sha256=file_digest(path), bytes=path.stat().st_size)
 
 
 def statement_path(path: Path) -> Path:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 
-import pyproj
+import numpy as np
+from numpy.typing import NDArray
 
-from pointveil.errors import InputError, MissingExtraError, VerificationError
-from pointveil.files.crs import same_places
-from pointveil.formats import open_points, read_statement
+from pointveil.errors import InputError, VerificationError, shown
+from pointveil.files.crs import is_geographic, known_crs, same_places
+from pointveil.formats import FORMATS, format_of, open_points, read_statement
 from pointveil.ledger import Ledger
-from pointveil.statement import Statement, parse_statement, read_public_key
-from pointveil.synthetic import describe_file, points_digest, statement_path
+from pointveil.statement import MOST_BYTES, Output, Statement, parse_signed, read_public_key
+from pointveil.surveys import SURVEY_BEGINS, check_survey
+from pointveil.synthetic import check_format, describe_file, points_digest, statement_path
+
+FARTHEST = 2.0**62
+"""Lattice steps: no place on a map is so far away."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +38,15 @@ class Verified:
 
 
 def verify(path: str | Path, *, public_key: str | None = None, ledger: str | Path | None = None) -> Verified:
-    """Check a release against its statement, or raise VerificationError.
+    """Check a release, or a survey, against its statement, or raise VerificationError.
 
-    The statement is looked for beside the file, then inside it. Only the one beside it covers every byte.
+    The statement is looked for beside the file, then inside it. Only the one beside it covers every byte. If it is
+    signed, the signature is checked before anything else in it is looked at.
 
     Parameters
     ----------
     path
-        The synthetic file.
+        The synthetic file, or the survey.
     public_key
         The key that must have signed, as text or as a file. Without it a signature is checked if there is one, but
         anyone can make a statement with a signature of their own, or with none.
@@ -54,57 +60,51 @@ def verify(path: str | Path, *, public_key: str | None = None, ledger: str | Pat
     >>> pv.verify("synthetic.parquet").statement == statement
     True
     """
-    path = Path(path)
-    statement, covered = read_checked(path)
-    if statement.rehearsal:
-        raise VerificationError(f"{path.name} is of a rehearsal, which is not private. Nothing is promised about it.")
-    checks = (covered, *_check_signature(statement, public_key), *_check_ledger(statement, ledger))
-    return Verified(
-        statement,
-        (
-            "the statement is in its canonical form and fits its own digest",
-            "the epsilons of all questions add up to the guarantee",
-            *checks,
-            "the points are those that were released, in the same order",
-        ),
-    )
+    path, key = Path(path), None if public_key is None else read_public_key(public_key)
+    found = read_checked(path, key)
+    if found.statement.rehearsal:
+        raise VerificationError(f"{_name(path)} is of a rehearsal, which is not private. Nothing is promised about it.")
+    return Verified(found.statement, (*WELL_FORMED, *found.checks, *_check_ledger(found.statement, ledger)))
 
 
-def read_checked(path: Path) -> tuple[Statement, str]:
-    """Return the statement about these very points, even of a rehearsal, and how much of the file it covers."""
+WELL_FORMED = (
+    "the statement is in its canonical form, and fits its own digest",
+    "the epsilons of all questions add up to the guarantee, and its other facts fit together",
+)
+
+
+def read_checked(path: Path, public_key: str | None = None) -> Verified:
+    """Return the statement about these very points or answers, even of a rehearsal, and what was checked."""
     if not path.is_file():
         raise InputError(f"There is no file {path}.")
+    with path.open("rb") as file:
+        if file.read(len(SURVEY_BEGINS)) == SURVEY_BEGINS:
+            return _check_survey(path, public_key)
     beside = statement_path(path)
-    if beside.exists():
-        statement = _parse(beside.name, _read_text(beside))
+    if beside.is_symlink() or beside.exists():
+        statement, signed = _parse(beside.name, _read_text(beside), public_key)
         covered = "every byte of every file of the release has its stated hash"
         _check_files(path, statement)
     else:
-        statement = _parse(path.name, _embedded(path))
+        statement, signed = _parse(path.name, _embedded(path), public_key)
         covered = "the statement was read from the file itself, which covers the points but not every byte"
-    _check_sums(statement)
     _check_points(path, statement)
-    return statement, covered
+    return Verified(statement, (signed, covered, "the points are those that were released, in the same order"))
 
 
-def _check_signature(statement: Statement, public_key: str | None) -> tuple[str, ...]:
-    if public_key is not None:
-        statement.check_signature(read_public_key(public_key))
-        return ("the statement was signed by the given key",)
-    if statement.signature is None:
-        return ("the statement is not signed: who made it is not known",)
+def _check_survey(path: Path, public_key: str | None) -> Verified:
     try:
-        statement.check_signature()
-    except MissingExtraError:
-        return ("the signature was NOT checked: it needs 'pip install pointveil[sign]'",)
-    return (f"the statement was signed by {statement.signature.public_key}; compare this with the publisher's key",)
+        statement, signed, bound = check_survey(path.read_bytes(), public_key)
+    except InputError as fault:
+        raise VerificationError(f"{_name(path)} does not hold. {shown(str(fault))}") from None
+    except VerificationError as fault:
+        raise VerificationError(f"{_name(path)} does not hold. {fault}") from None
+    return Verified(statement, (signed, bound))
 
 
 def _check_ledger(statement: Statement, ledger: str | Path | None) -> tuple[str, ...]:
     """Check that the ledger is whole, and that the charge for this release is in its chain."""
     entry = statement.ledger
-    if entry is not None and Fraction(entry.spent_after) - Fraction(entry.spent_before) < _epsilon(statement):
-        raise VerificationError("Less was charged to the ledger than the release cost.")
     if ledger is None:
         return (
             () if entry else ("nothing was charged to a ledger: other releases of the same data add to this epsilon",)
@@ -117,75 +117,92 @@ def _check_ledger(statement: Statement, ledger: str | Path | None) -> tuple[str,
     return ("the ledger is whole, and its chain has the charge for this release",)
 
 
-def _epsilon(statement: Statement) -> Fraction:
-    return Fraction(statement.guarantee.epsilon)
+def _name(path: Path | str) -> str:
+    """Return a file's name as it may be shown."""
+    return shown(Path(path).name).replace("\n", "\\n")
 
 
 def _read_text(path: Path) -> str:
+    """Return a text of bounded size from a file that is one: no link, no pipe."""
+    if path.is_symlink() or not path.is_file():
+        raise VerificationError(f"{_name(path)} is not a file but a link or a device, and is not followed.")
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
     try:
-        return path.read_bytes().decode()
+        return content.decode()
     except UnicodeDecodeError:
-        raise VerificationError(f"{path.name} is not a statement: it is not UTF-8 text.") from None
+        raise VerificationError(f"{_name(path)} is not a statement: it is not UTF-8 text.") from None
 
 
 def _embedded(path: Path) -> str:
-    text = read_statement(path)
+    check_format(path)
+    try:
+        text = read_statement(path)
+    except InputError as fault:
+        raise VerificationError(f"{_name(path)} cannot be read: {shown(str(fault))}") from None
     if text is None:
         raise VerificationError(
-            f"{path.name} has no statement: neither beside it as {statement_path(path).name} nor in it."
+            f"{_name(path)} has no statement: neither beside it as {_name(statement_path(path))} nor in it."
         )
     return text
 
 
-def _parse(name: str, text: str) -> Statement:
+def _parse(name: str, text: str, public_key: str | None) -> tuple[Statement, str]:
     try:
-        return parse_statement(text)
-    except (ValueError, TypeError, KeyError) as fault:
-        reason = str(fault).splitlines()[0]
-        raise VerificationError(f"The statement in {name} was changed: {reason}.") from None
-
-
-def _check_sums(statement: Statement) -> None:
-    total = sum((Fraction(question.epsilon) for question in statement.questions), Fraction(0))
-    if total != _epsilon(statement):
-        raise VerificationError(
-            f"The questions cost epsilon {total} in all, but the guarantee says {statement.guarantee.epsilon}."
-        )
+        return parse_signed(text, public_key)
+    except VerificationError as fault:
+        raise VerificationError(f"The statement in {_name(name)} does not hold. {fault}") from None
 
 
 def _check_files(path: Path, statement: Statement) -> None:
-    if statement.output is None or path.name not in {file.name for file in statement.output.files}:
-        stated_names = ", ".join(file.name for file in statement.output.files) if statement.output else "no file"
+    stated = {} if statement.output is None else {file.name: file for file in statement.output.files}
+    if path.name not in stated:
         raise VerificationError(
-            f"The statement beside {path.name} is about {stated_names}. Give the file its name back, or move the "
-            "statement away to verify by the one inside the file."
+            f"The statement beside {_name(path)} is about {', '.join(map(_name, stated)) or 'no file'}. Give the file "
+            "its name back, or move the statement away to verify by the one inside the file."
         )
-    for stated in statement.output.files:
-        member = path.with_name(stated.name)
-        if not member.is_file():
-            raise VerificationError(f"{stated.name}, a part of the release, is missing.")
-        if describe_file(member) != stated:
-            raise VerificationError(f"{stated.name} was changed: its bytes do not have the stated hash.")
+    companions = FORMATS[format_of(path)].companions
+    parts = {path.name, *(pattern.format(name=path.name, stem=path.stem) for pattern in companions)}
+    for name in sorted(stated, key=path.name.__ne__):
+        member = path.with_name(name)
+        if name not in parts:
+            raise VerificationError(f"{_name(name)} cannot be a part of {_name(path)}, so it was not opened.")
+        if not member.is_file() or (member.is_symlink() and name != path.name):
+            raise VerificationError(f"{_name(name)}, a part of the release, is missing.")
+        if member.stat().st_size != stated[name].bytes or describe_file(member) != stated[name]:
+            raise VerificationError(f"{_name(name)} was changed: its bytes do not have the stated hash.")
 
 
 def _check_points(path: Path, statement: Statement) -> None:
     output = statement.output
     if output is None:
-        raise VerificationError(f"The statement in {path.name} says nothing about the points.")
-    columns = None if output.x is None or output.y is None else (output.x, output.y)
+        raise VerificationError(f"The statement in {_name(path)} says nothing about the points.")
     try:
-        points = open_points(path, columns=columns, crs=output.crs if columns else None)
-        batches = [batch.coordinates for batch in points.batches()]
+        steps = output.steps_per_unit or _first_steps(output.crs)
+        digest = points_digest(_points(path, output, steps), steps)
     except InputError as fault:
-        raise VerificationError(f"{path.name} cannot be read: {fault}") from None
-    rows = sum(len(batch) for batch in batches)
-    steps = output.steps_per_unit or _first_steps(output.crs)
-    if rows != output.rows or points_digest(batches, steps) != output.points_sha256:
-        raise VerificationError(f"{path.name} was changed: its points are not those that were released.")
-    if not all(same_places(points.layout.crs, output.crs, batch[:1000], 1 / steps) for batch in batches):
-        raise VerificationError(f"{path.name} was changed: its CRS is not the one that its statement names.")
+        raise VerificationError(f"{_name(path)} cannot be read: {shown(str(fault))}") from None
+    if digest != output.points_sha256:
+        raise VerificationError(f"{_name(path)} was changed: its points are not those that were released.")
+
+
+def _points(path: Path, output: Output, steps: int) -> Iterator[NDArray[np.float64]]:
+    """Yield the points of a file; raise as soon as they are more or fewer than was said, or are nowhere."""
+    columns = None if output.x is None or output.y is None else (output.x, output.y)
+    source = open_points(path, columns=columns, crs=output.crs if columns else None)
+    known_crs(output.crs, "the statement")
+    rows = 0
+    for batch in source.batches():
+        rows += len(batch.coordinates)
+        if rows > output.rows or not (np.abs(batch.coordinates) < FARTHEST / steps).all():
+            break
+        if not same_places(source.layout.crs, output.crs, batch.coordinates[:1000], 1 / steps):
+            raise VerificationError(f"{_name(path)} was changed: its CRS is not the one that its statement names.")
+        yield batch.coordinates
+    if rows != output.rows:
+        raise VerificationError(f"{_name(path)} was changed: its points are not those that were released.")
 
 
 def _first_steps(crs: str) -> int:
     """Return the lattice of releases whose statement does not say it: those of the first schema."""
-    return 10**7 if pyproj.CRS.from_user_input(crs).is_geographic else 100
+    return 10**7 if is_geographic(crs) else 100

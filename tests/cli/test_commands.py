@@ -73,7 +73,7 @@ def test_quiet_leaves_only_warnings_and_json_says_all(
     code, out, err = run(*base, "--quiet")
     assert (code, out) == (0, "")
     assert [line.split(":")[:2] for line in err.splitlines()] == [["Warning", " Left out of the synthetic file"]]
-    code, out, _ = run(*base, "--json", "--quiet")
+    code, out, _ = run(*base, "--json", "--quiet", "--force")
 
     assert code == 0
     assert json.loads(out)["statement"]["guarantee"]["epsilon"] == "1/2"
@@ -160,7 +160,7 @@ def test_a_full_ledger_refuses_and_says_what_is_left(
     base = ("synthesize", people_file, tmp_path / "a.csv", "--world", world_file, "--epsilon", "1", *ledger)
     assert run(*base)[0] == 0
 
-    code, _, err = run(*base)
+    code, _, err = run(*base, "--force")
 
     assert code == 3
     assert "0.5" in err
@@ -181,6 +181,51 @@ def test_a_repeated_request_gives_the_same_release_at_no_cost(
     assert code == 2
     assert "monday" in err
     assert json.loads(run("ledger", "show", *ledger, "--json")[1])[0]["spent"] == "1"
+
+
+def test_every_command_that_writes_refuses_a_file_that_exists_unless_told(
+    run: Run, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
+    survey, points, taken = tmp_path / "a.survey", tmp_path / "a.csv", tmp_path / "taken.csv"
+    public, release = ("--world", world_file), ("--epsilon", 1, "--method", "ugrid-uni", "--quiet")
+    assert run("survey", people_file, survey, *public, *release)[0] == 0
+    assert run("draw", survey, points, "--quiet")[0] == 0
+    (tmp_path / "demo").mkdir()
+    (tmp_path / "demo" / "mine.txt").write_text("mine")
+    commands: list[tuple[object, ...]] = [
+        ("synthesize", people_file, taken, *public, *release),
+        ("survey", people_file, taken, *public, *release),
+        ("draw", survey, taken, "--quiet"),
+        ("evaluate", people_file, points, *public, "--report", taken, "--quiet"),
+        ("evaluate", people_file, points, *public, "--release-report", taken, "--quiet"),
+        ("world", tmp_path / "taken.gpkg", "--bounds=10,50,10.02,50.012", "--quiet"),
+        ("audit", "--table", taken, "--runs", 20, "--method", "ugrid-uni"),
+        ("audit", "--picture", taken, "--runs", 20, "--method", "ugrid-uni"),
+        ("keys", "new", "--key", taken),
+        ("demo", tmp_path / "demo"),
+    ]
+    for name in ("taken.csv", "taken.gpkg"):
+        (tmp_path / name).write_text("mine")
+
+    for command in commands:
+        code, _, err = run(*command)
+        assert code == 2, command
+        assert "exist" in err or "has files in it" in err or "There is a key" in err
+        assert taken.read_text() == "mine"
+    for command in (*commands[:3], commands[5]):
+        assert run(*command, "--force")[0] == 0
+        assert taken.read_bytes() != b"mine"
+
+
+def test_the_ledger_shows_names_as_they_are(run: Run, tmp_path: Path) -> None:
+    names = ["trips[v2].csv", "[/x]", "[red]a[/red]"]
+    for name in names:
+        assert run("ledger", "cap", name, "1", "--ledger", tmp_path / "ledger.db")[0] == 0
+
+    code, out, _ = run("ledger", "show", "--ledger", tmp_path / "ledger.db")
+
+    assert code == 0
+    assert all(name in out for name in names)
 
 
 def test_an_empty_file_of_points_is_a_normal_run(run: Run, world_file: Path, tmp_path: Path) -> None:
@@ -228,6 +273,7 @@ def test_an_unforeseen_fault_shows_no_text_of_its_own(
     assert code == 1
     assert "KeyError" in err
     assert "secret" not in out + err
+    assert "Epsilon 1 stays charged to 'people.parquet'. The same again with --request release-" in err
 
 
 def test_only_our_own_warnings_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -278,7 +324,7 @@ def test_few_people_for_the_epsilon_are_told_of_a_coarse_map(
     notes = []
     for epsilon in ("1/100", "2"):
         code, out, err = run(
-            "synthesize", people_file, tmp_path / "out.parquet", "--world", world_file, "--epsilon", epsilon
+            "synthesize", people_file, tmp_path / "out.parquet", "-w", world_file, "--epsilon", epsilon, "--force"
         )
         assert code == 0, err
         notes.append("The map is coarse" in out + err)

@@ -81,6 +81,7 @@ def shape(path: Path) -> dict[str, Any]:
         del question["cells"]  # chosen by the noisy total
     for name in ("rows", "points_sha256", "files"):
         del content["output"][name]
+    del content["survey"]["answers_sha256"]
     content["signature"] = content.get("signature", {}).get("public_key")
     if content["ledger"]:
         del content["ledger"]["chain_sha256"]
@@ -95,6 +96,10 @@ def events(ledger: Path) -> list[tuple[object, ...]]:
     with closing(sqlite3.connect(ledger)) as book:
         rows = [list(row) for row in book.execute(query)]
     for row in rows:
+        if row[0] == "answer":
+            row[7] = row[7].split()[:3]  # how many cells there are is noisy
+        if str(row[6]).startswith("release-"):
+            row[6] = "a name of its own"
         if row[8] is not None:
             row[8] = sorted(json.loads(row[8]))  # the number of rows is noisy
     return [tuple(row) for row in rows]

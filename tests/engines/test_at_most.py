@@ -1,5 +1,9 @@
 """At most k points of each person are kept, and one person never changes another's."""
 
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -7,37 +11,138 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pointveil.cells import Everywhere
-from pointveil.engines import AtMost
+from pointveil.engines import AtMost, at_most
+from pointveil.engines.at_most import Part
+from pointveil.engines.siphash import siphash
+from pointveil.formats import base
+from pointveil.formats.persons import person_column, person_values
 from pointveil.vault import Vault
 from pointveil.world import World
 
-
-def kept(persons: list[int], limit: int, batch: int) -> np.ndarray:
-    chooser = AtMost(limit)
-    numbers = np.array(persons, dtype=np.uint64)
-    pieces = [(first, numbers[first : first + batch]) for first in range(0, len(numbers), batch)]
-    for first, piece in pieces:
-        chooser.observe(piece, chooser.tickets(first, len(piece)))
-    chooser.finish()
-    return np.concatenate(
-        [np.zeros(0, bool), *(chooser.keeps(piece, chooser.tickets(first, len(piece))) for first, piece in pieces)]
-    )
+KEY = bytes(range(16))
 
 
-@given(st.lists(st.integers(0, 5), max_size=60), st.integers(1, 4), st.integers(1, 20))
-def test_each_person_keeps_as_many_as_allowed_and_no_more(persons: list[int], limit: int, batch: int) -> None:
-    chosen = np.array(persons, dtype=int)[kept(persons, limit, batch)]
+def kept(records: list[tuple[int, int]], limit: int, batch: int, key: bytes = KEY) -> list[tuple[int, int]]:
+    """Return the persons and places that are kept, in order."""
+    rows = np.array([(0, person, place) for person, place in records], dtype=np.uint64).reshape(-1, 3).T
+    part = Part()
+    for first in range(0, len(records), batch):
+        assert part.observe(rows[:, first : first + batch]) is None
+        part.merge()
+    if part.rows is None:
+        return []
+    times = AtMost(limit, key).chosen(part.rows, part.counts)
+    return [(person, place) for _, person, place in np.repeat(part.rows, times, axis=1).T.tolist()]
 
+
+RECORDS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), max_size=60)
+
+
+@given(RECORDS, st.integers(1, 4), st.integers(1, 20))
+def test_each_person_keeps_as_many_as_allowed_and_no_more(
+    records: list[tuple[int, int]], limit: int, batch: int
+) -> None:
+    chosen = kept(records, limit, batch)
+
+    persons = [person for person, _ in records]
     for person in set(persons):
-        assert (chosen == person).sum() == min(limit, persons.count(person))
+        assert sum(each == person for each, _ in chosen) == min(limit, persons.count(person))
+    assert not Counter(chosen) - Counter(records)
 
 
-def test_the_choice_is_even() -> None:
-    times = np.zeros(6)
-    for _ in range(3000):
-        times += kept([1] * 6, 2, 4)
+@given(RECORDS.flatmap(lambda records: st.tuples(st.just(records), st.permutations(records))), st.integers(1, 20))
+def test_neither_the_order_of_the_records_nor_the_batches_matter(
+    both: tuple[list[tuple[int, int]], list[tuple[int, int]]], batch: int
+) -> None:
+    assert kept(both[0], 2, 1000) == kept(both[1], 2, batch)
 
-    assert abs(times - 1000).max() < 6 * np.sqrt(3000 * 2 / 9)
+
+@given(RECORDS, st.integers(1, 3), st.integers(0, 4))
+def test_without_one_person_all_others_keep_the_same_records(
+    records: list[tuple[int, int]], limit: int, leaver: int
+) -> None:
+    before, after = kept(records, limit, 7), kept([each for each in records if each[0] != leaver], limit, 7)
+
+    assert [each for each in before if each[0] != leaver] == after
+    assert len(before) - len(after) <= limit
+
+
+def test_the_choice_is_even_among_records_and_not_among_places() -> None:
+    times: Counter[int] = Counter()
+    for number in range(3000):
+        key = number.to_bytes(16, "little")
+        times.update(place for _, place in kept([(1, 5), (1, 5), (1, 5), (1, 7), (1, 8), (1, 9)], 2, 4, key))
+
+    # Two of six records are kept, and three of them are at place 5.
+    assert abs(times[5] - 3000) < 6 * np.sqrt(3000 / 2)
+    assert all(abs(times[place] - 1000) < 6 * np.sqrt(3000 * 2 / 9) for place in (7, 8, 9))
+
+
+def test_another_key_chooses_otherwise() -> None:
+    records = [(1, place) for place in range(100)]
+
+    assert kept(records, 5, 100) != kept(records, 5, 100, key=bytes(16))
+    assert AtMost(1).key != AtMost(1).key
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"), [(0, "310e0edd47db6f72"), (1, "6224939a79f5f593"), (2, "db9bc2577fcc2a3f")]
+)
+def test_tickets_are_siphash_as_published(words: int, expected: str) -> None:
+    message = np.arange(8 * words, dtype=np.uint8).view("<u8").reshape(words, 1)
+
+    assert siphash(KEY, message)[0].astype("<u8").tobytes().hex() == expected
+
+
+@pytest.mark.parametrize("most", [1, 3, 10, 2**23])
+def test_persons_that_are_put_off_to_another_reading_lose_nothing(
+    most: int, plain_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(1)
+    places = rng.uniform((10.001, 50.001), (10.008, 50.011), (2000, 2))
+    table = pa.table({"lon": places[:, 0], "lat": places[:, 1], "who": rng.integers(0, 60, 2000)})
+    options: dict[str, Any] = {"epsilon": 1, "seed": 1, "person": "who", "max_points": 3}
+    expected = Vault.rehearse(table, plain_world, **options).exact_points()
+    monkeypatch.setattr(at_most, "HELD_AT_MOST", most)
+    monkeypatch.setattr(at_most, "MERGE_AT_LEAST", 50)
+    monkeypatch.setattr(base, "BATCH_ROWS", 64)
+
+    found = Vault.rehearse(table, plain_world, **options).exact_points()
+
+    assert len(found) == 180
+    assert sorted(map(tuple, found)) == sorted(map(tuple, expected))
+
+
+SAME = [7, " 7", "7", 7.0, Decimal("7.000"), "7.0", b"7 ", np.int8(7), np.float32(7)]
+ONE_PERSON: dict[str, Any] = {
+    "objects": SAME,
+    "whole numbers": pa.array([7] * 9, pa.int32()),
+    "unsigned numbers": pa.array([7] * 9, pa.uint64()),
+    "floats": pa.array([7.0] * 9),
+    "texts": pa.array(["7", " 7", "7.0"] * 3),
+    "decimals": pa.array([Decimal("7.00")] * 9, pa.decimal128(5, 2)),
+    "categories": pa.array(["7", " 7", "7.00"] * 3).dictionary_encode(),
+}
+
+
+@pytest.mark.parametrize("kind", ONE_PERSON)
+def test_one_person_is_one_person_in_every_kind_of_column(kind: str) -> None:
+    column = ONE_PERSON[kind]
+    names = person_values(column) if isinstance(column, list) else person_column(column)
+
+    words, named = AtMost(1).persons(names)
+
+    assert named.all()
+    assert {tuple(word) for word in words.T.tolist()} == {(0, 7)}
+
+
+@pytest.mark.parametrize("number", [0, -1, 10**18 - 1, 10**18, -(10**18), 2**63 - 1, -(2**63), 1 - 10**18])
+def test_a_number_and_its_text_are_one_person_whatever_its_size(number: int) -> None:
+    chooser = AtMost(1)
+
+    words = [chooser.persons(person_column(pa.array([each]))) for each in (number, str(number), f" {number}.0")]
+
+    assert all(np.array_equal(word, words[0][0]) and named.all() for word, named in words)
 
 
 def test_records_that_name_nobody_are_dropped(plain_world: World) -> None:
@@ -67,31 +172,14 @@ def test_a_person_costs_wider_noise(plain_world: World) -> None:
     assert "any one person with all their points" in vault.statement.guarantee.unit
 
 
-def test_tickets_do_not_depend_on_how_the_file_is_cut() -> None:
-    chooser = AtMost(3)
-    whole = chooser.tickets(0, 1000)
+def test_different_names_are_different_persons() -> None:
+    names = ["7", "007", "+7", "7a", "7.5", "-7", "1e1", "10", "0", "00", "ä", "a", "\ufeff7", "x" * 300, "x" * 301]
+    column = person_values([*names, b"\xff", b"\xfe", 2**70, 2**70 + 1, True, np.datetime64("2020-01-02")])
 
-    for cut in (1, 3, 500, 997):
-        pieces = np.concatenate([chooser.tickets(0, cut), chooser.tickets(cut, 1000 - cut)])
-        assert (pieces == whole).all()
+    words, named = AtMost(1).persons(column)
 
-
-def test_reading_in_other_batches_the_second_time_keeps_the_same_records() -> None:
-    persons = np.random.default_rng(1).integers(0, 50, 5000).astype(np.uint64)
-    chooser = AtMost(4)
-    for first in range(0, 5000, 700):
-        piece = persons[first : first + 700]
-        chooser.observe(piece, chooser.tickets(first, len(piece)))
-    chooser.finish()
-
-    kept_again = [
-        persons[first : first + 333][
-            chooser.keeps(piece := persons[first : first + 333], chooser.tickets(first, len(piece)))
-        ]
-        for first in range(0, 5000, 333)
-    ]
-
-    assert np.bincount(np.concatenate(kept_again).astype(int)).tolist() == [4] * 50
+    assert named.all()
+    assert len({tuple(word) for word in words.T.tolist()}) == len(column)
 
 
 def test_bytes_that_are_no_text_name_people_too(plain_world: World) -> None:
@@ -114,29 +202,19 @@ def test_categories_name_people_too(plain_world: World) -> None:
 
 @pytest.mark.slow
 def test_millions_of_people_are_bounded_in_a_stream() -> None:
-    people, batch, limit = 1_000_000, 2**20, 2
     rng = np.random.default_rng(1)
-    chooser = AtMost(limit)
-    batches = [rng.integers(0, people, batch).astype(np.uint64) for _ in range(4)]
-    for number, persons in enumerate(batches):
-        chooser.observe(persons, chooser.tickets(number * batch, batch))
-    chooser.finish()
+    part = Part()
+    counts = np.zeros(1_000_000, dtype=np.int64)
+    for _ in range(4):
+        people = rng.integers(0, 1_000_000, 2**20).astype(np.uint64)
+        counts += np.bincount(people.astype(int), minlength=1_000_000)
+        assert (
+            part.observe(np.vstack([np.zeros_like(people), people, rng.integers(0, 9, 2**20).astype(np.uint64)]))
+            is None
+        )
+    part.merge()
 
-    chosen = [
-        persons[chooser.keeps(persons, chooser.tickets(number * batch, batch))]
-        for number, persons in enumerate(batches)
-    ]
-
-    counts = np.bincount(np.concatenate(batches).astype(int), minlength=people)
-    assert (np.bincount(np.concatenate(chosen).astype(int), minlength=people) == np.minimum(counts, limit)).all()
-
-
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=40), st.integers(1, 3), st.integers(0, 4))
-def test_without_one_person_all_others_keep_as_many(persons: list[int], limit: int, leaver: int) -> None:
-    left = [person for person in persons if person != leaver]
-
-    before = np.array(persons)[kept(persons, limit, 7)]
-    after = np.array(left, dtype=int)[kept(left, limit, 7)]
-
-    assert sorted(before[before != leaver]) == sorted(after)
-    assert len(before) - len(after) <= limit
+    assert part.rows is not None
+    times = AtMost(2).chosen(part.rows, part.counts)
+    found = np.bincount(part.rows[1].astype(int), weights=times, minlength=1_000_000)
+    assert (found == np.minimum(counts, 2)).all()

@@ -332,3 +332,11 @@ def test_one_more_line_never_hides_another(bad: str, good: int, tmp_path: Path) 
 
         assert {(float(i), float(i)) for i in range(good)} <= set(found)
         assert len(found) <= good + 1
+
+
+def test_a_byte_order_mark_in_a_record_counts_alike_wherever_the_record_stands(tmp_path: Path) -> None:
+    marked, plain = b"\xef\xbb\xbf1,2,ann\n", b"5,6,ann\n"
+
+    first, later = (read(saved(tmp_path, b"lon,lat,who\n" + body)) for body in (marked + plain, plain + marked))
+
+    assert np.array_equal(first, later[::-1], equal_nan=True)

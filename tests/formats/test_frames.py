@@ -5,16 +5,20 @@ import subprocess
 import sys
 import uuid
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import shapely
 from numpy.typing import NDArray
 
+from pointveil.engines import AtMost
 from pointveil.errors import InputError
 from pointveil.formats import base, open_points, output_layout
+from pointveil.formats.persons import person_values
 from pointveil.formats.wkb import wkb_of_points
 
 COLUMNS: dict[str, list[Any]] = {"id": ["a", "b"], "lat": [41.5, 41.25], "lon": [-8.5, -8.25]}
@@ -64,9 +68,7 @@ def test_a_frame_is_read_like_a_file(library: str) -> None:
     (batch,) = source.batches()
 
     assert np.array_equal(batch.coordinates, POINTS)
-    # Before pandas 3 a column of text is one of any objects, whose names tell their kind.
-    kind = b"str:" if library == "pandas" and frame["id"].dtype == object else b""
-    assert batch.person.to_pylist() == [kind + b"a", kind + b"b"]
+    assert batch.person.to_pylist() == [b"a", b"b"]
     assert (source.layout.names, source.layout.left_out) == (("lat", "lon"), ("id",))
     assert output_layout("out.parquet", source.layout).names == ("lat", "lon")
     assert np.array_equal(read(frame_of(library), columns=("lat", "lon")), POINTS[:, ::-1])
@@ -166,20 +168,80 @@ def test_one_odd_value_changes_how_no_other_is_read(odd: Any, monkeypatch: pytes
     assert read_column([odd])[1] == together[1][-1:]
 
 
-def test_different_persons_of_a_pandas_column_stay_different() -> None:
+NAMES = {
+    b"7": [7, "7", " 7", 7.0, "7.0", Decimal("7.00"), b"7", np.int8(7), np.float32(7), "7."],
+    b"-7.1": ["-7.10", -7.1, Decimal("-7.1")],
+    b"0": [0, "-0", -0.0, "0.000"],
+    b"007": ["007", b" 007"],
+    "Zoë".encode(): ["Zoë", "Zoe\u0308 ", "Zoë".encode(), "Zoe\u0308".encode()],
+    b"\xff": [b"\xff", b" \xff\n"],
+    b"true": [True, np.True_, "true"],
+    b"2020-01-01": [dt.date(2020, 1, 1), np.datetime64("2020-01-01"), "2020-01-01"],
+    b"2020-01-01T10:00:00.5": [np.datetime64("2020-01-01T10:00:00.500"), dt.datetime(2020, 1, 1, 10, 0, 0, 500_000)],  # noqa: DTZ001
+    b"2020-01-01T10:00:00Z": [dt.datetime(2020, 1, 1, 12, tzinfo=dt.timezone(dt.timedelta(hours=2)))],
+    b"PT86400S": [dt.timedelta(1), np.timedelta64(1, "D")],
+    b"10:30:00.25": [dt.time(10, 30, 0, 250_000)],
+    b"00000000-0000-0000-0000-000000000005": [uuid.UUID(int=5)],
+    b"9" * 30: [int("9" * 30), "9" * 30, "9" * 30 + ".0"],
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_way_to_write_a_name_is_one_person(name: bytes) -> None:
     pandas = pytest.importorskip("pandas")
-    long = ["n" * 300, "n" * 301, "n" * 300 + "m"]
-    frame = pandas.DataFrame({"lon": 1.0, "lat": 1.0, "who": pandas.Series([*ODD, *long, 7], dtype=object)})
-    nobody = pandas.DataFrame(
-        {"lon": 1.0, "lat": 1.0, "who": pandas.Series([*NOBODY, pandas.NA, pandas.NaT], dtype=object)}
+    frame = pandas.DataFrame({"lon": 1.0, "lat": 1.0, "who": pandas.Series(NAMES[name], dtype=object)})
+
+    (batch,) = open_points(frame, person="who").batches()
+
+    assert set(batch.person.to_pylist()) == {name}
+
+
+def test_what_names_nobody_names_nobody() -> None:
+    pandas = pytest.importorskip("pandas")
+    long = ["n" * 65_537, 10**70_000, Decimal("1e70000")]
+    other = [[1, 2], {"a": 1}, (1, "x"), np.arange(3), 1 + 2j, object()]
+    frame = pandas.DataFrame(
+        {"lon": 1.0, "lat": 1.0, "who": pandas.Series([*NOBODY, pandas.NA, pandas.NaT, *long, *other], dtype=object)}
     )
 
     (batch,) = open_points(frame, person="who").batches()
-    (nameless,) = open_points(nobody, person="who").batches()
 
-    assert len(set(batch.person.to_pylist())) == len(frame)
-    assert batch.person.null_count == 0
-    assert nameless.person.null_count == len(nobody)
+    assert batch.person.null_count == len(frame)
+
+
+SOURCES = ["pandas", "pandas objects", "polars", "pyarrow", ".csv", ".parquet", ".geojson", ".gpkg", ".fgb", ".shp"]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("values", [[7, 8, 7], [7.0, 8.5, 7.0], [" 7", "007", "7.0"]], ids=["whole", "floats", "texts"])
+def test_a_person_has_the_same_name_in_every_source(source: str, values: list[Any], tmp_path: Path) -> None:
+    geopandas = pytest.importorskip("geopandas")
+    pytest.importorskip("polars")
+    table = pa.table({"lon": [1.0] * 3, "lat": [2.0] * 3, "who": values})
+    path = tmp_path / f"points{source}"
+    made: Any = path
+    if source == "pandas":
+        made = table.to_pandas()
+    elif source == "pandas objects":
+        made = table.to_pandas().astype({"who": object})
+    elif source == "polars":
+        made = pytest.importorskip("polars").from_arrow(table)
+    elif source == "pyarrow":
+        made = table
+    elif source == ".csv":
+        path.write_text("lon,lat,who\n" + "".join(f"1,2,{value}\n" for value in values))
+    elif source == ".parquet":
+        pq.write_table(table, path)
+    else:
+        frame = table.to_pandas()
+        shapes = geopandas.points_from_xy(frame.pop("lon"), frame.pop("lat"))
+        geopandas.GeoDataFrame(frame, geometry=shapes, crs="EPSG:4326").to_file(path)
+
+    names, named = AtMost(1, bytes(16)).persons(next(open_points(made, person="who").batches()).person)
+
+    expected, _ = AtMost(1, bytes(16)).persons(person_values(values))
+    assert named.all()
+    assert np.array_equal(names, expected)
 
 
 @pytest.mark.parametrize("dtype", ["object", "category", "Int64", "int8", "float32", "string", "float64[pyarrow]"])

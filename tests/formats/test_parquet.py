@@ -16,7 +16,7 @@ import shapely
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
-from pointveil.formats import base, open_points, output_layout, write_points
+from pointveil.formats import base, open_points, output_layout, parquet, write_points
 from pointveil.formats.wkb import points_of_wkb, wkb_of_points
 
 POINTS = np.array([[-8.61, 41.15], [-8.6, 41.1], [0.0, 0.0]])
@@ -131,7 +131,7 @@ def test_floats_name_persons_bit_by_bit() -> None:
 
 
 def test_long_names_of_persons_are_shortened_but_not_mixed_up() -> None:
-    names = ["n" * 256, "n" * 257, "n" * 100_000, "n" * 100_001, "", None, "n" * 257, " " * 500]
+    names = ["n" * 256, "n" * 257, "n" * 65_535, "n" * 65_536, "", None, "n" * 257, " " * 500]
 
     (batch,) = open_points(pa.table({"who": names, "lon": [1.0] * 8, "lat": [1.0] * 8}), person="who").batches()
 
@@ -140,6 +140,15 @@ def test_long_names_of_persons_are_shortened_but_not_mixed_up() -> None:
     assert found[6] == found[1]
     assert [found[4], found[5], found[7]] == [None] * 3
     assert max(len(name) for name in found if name) < 300
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.binary(), pa.dictionary(pa.int32(), pa.string())], ids=str)
+def test_a_name_that_is_far_too_long_is_nobodys_and_changes_no_other(kind: Any) -> None:
+    names = pa.array(["a", "n" * 65_537, " a", None, "b "]).cast(kind)
+
+    (batch,) = open_points(pa.table({"who": names, "lon": [1.0] * 5, "lat": [1.0] * 5}), person="who").batches()
+
+    assert batch.person.to_pylist() == [b"a", None, b"a", None, b"b"]
 
 
 @pytest.mark.parametrize("kind", [pa.list_(pa.int64()), pa.struct([("a", pa.int64())]), pa.map_(pa.int8(), pa.int8())])
@@ -331,3 +340,35 @@ def test_geopandas_reads_what_is_written_here(tmp_path: Path) -> None:
     frame = geopandas.read_parquet(out)
     assert frame.crs.to_epsg() == 4326
     assert np.array_equal(np.column_stack([frame.geometry.x, frame.geometry.y]), POINTS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("column", ["who", "lon"])
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the peak of memory is known on Linux only")
+def test_a_value_of_300_megabytes_takes_no_two_gigabytes(column: str, tmp_path: Path) -> None:
+    columns = {"lon": ["1.5"] * 100, "lat": ["2.5"] * 100, "who": ["a"] * 100}
+    columns[column][5] = "x" * 300_000_000
+    path = saved(tmp_path, columns)
+    code = (
+        "import re, sys, numpy as np; from pointveil.formats import open_points\n"
+        "(batch,) = open_points(sys.argv[1], person='who').batches()\n"
+        "known = np.isfinite(batch.coordinates).all(axis=1) & batch.person.is_valid().to_numpy(zero_copy_only=False)\n"
+        "print(known.sum(), re.search(r'VmHWM:\\s*(\\d+)', open('/proc/self/status').read())[1])"
+    )
+    del columns
+
+    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
+
+    known, kilobytes = map(int, done.stdout.split())
+    assert known == 99
+    assert kilobytes < 1_500_000
+
+
+def test_long_values_are_read_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(tmp_path, {"lon": [1.5] * 50, "lat": [2.5] * 50, "who": [str(i) * 10_000 for i in range(50)]})
+    monkeypatch.setattr(parquet, "READ_BYTES", 100_000)
+    read_at_once = [len(batch.coordinates) for batch in open_points(path, person="who").pieces()]
+
+    assert sum(read_at_once) == 50
+    assert max(read_at_once) < 10
+    assert len(read(path, person="who")) == 50

@@ -22,10 +22,11 @@ from hypothesis import strategies as st
 
 import pointveil
 from pointveil.errors import BudgetError, InputError
+from pointveil.ledger import book as ledger_book
 from pointveil.ledger import schema as ledger_schema
 from pointveil.ledger.book import DEFAULT_CAP, Ledger, default_ledger_path
 from pointveil.ledger.entries import Charge, exact
-from pointveil.ledger.schema import FIELDS, append, fingerprint, genesis, link
+from pointveil.ledger.schema import FIELDS, append, fingerprint, genesis, link, seal
 
 PURPOSE = {"method": "ugrid-uni", "epsilon": "1"}
 
@@ -76,7 +77,9 @@ def unprivileged_folder() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
-def spend(ledger: Ledger, dataset: str = "trips", content: bytes = b"one", epsilon: Any = 1, **more: Any) -> Charge:
+def spend(
+    ledger: Ledger, dataset: str = "trips", content: bytes | None = b"one", epsilon: Any = 1, **more: Any
+) -> Charge:
     return ledger.charge(dataset=dataset, content=content, epsilon=epsilon, **{"purpose": PURPOSE, **more})
 
 
@@ -368,7 +371,6 @@ def test_a_finished_request_is_answered_again(ledger: Ledger) -> None:
 
     assert found is not None
     assert (found.entry, found.survey, found.seed) == (charge.entry, b"\x00survey", 2**127)
-    assert found.output == {"rows": 3, "file": "a.csv"}
     with pytest.raises(InputError, match="has just been finished"):
         spend(ledger, request="monday")
 
@@ -407,16 +409,180 @@ def test_an_unknown_request_finds_nothing(ledger: Ledger) -> None:
     assert ledger.find_request("monday", PURPOSE) is None
 
 
-def test_only_a_charge_can_be_finished_and_only_once(ledger: Ledger) -> None:
+def test_only_a_charge_can_be_finished_and_the_first_time_stays(ledger: Ledger) -> None:
     charge = spend(ledger)
-    ledger.finish(charge.entry, survey=b"", seed=1, output={})
 
-    with pytest.raises(InputError, match="finished already"):
-        ledger.finish(charge.entry, survey=b"", seed=1, output={})
+    assert ledger.finish(charge.entry, survey=b"first", seed=1, output={}) == b"first"
+    assert ledger.finish(charge.entry, survey=b"second", seed=1, output={}) == b"first"
     with pytest.raises(InputError, match="no entry 7"):
         ledger.finish(7, survey=b"", seed=1, output={})
     with pytest.raises(InputError, match="plain facts"):
         ledger.finish(charge.entry, survey=b"", seed=1, output={"a": object()})
+
+
+def test_a_request_with_a_seed_is_charged_once_and_goes_on_with_its_answers(ledger: Ledger) -> None:
+    first = spend(ledger, request="monday", seed=7)
+    assert ledger.kept_answer(first, 0, "how many") is None
+    assert ledger.keep(first, 0, "how many", b"about ten") == b"about ten"
+
+    again = spend(ledger, request="monday", seed=8)
+
+    assert (again.entry, again.seed, again.published()) == (first.entry, 7, first.published())
+    assert [again.spent_before, again.spent_after] == [0, 1]
+    assert ledger.kept_answer(again, 0, "how many") == b"about ten"
+    assert ledger.keep(again, 0, "how many", b"about nine") == b"about ten"
+    found = ledger.find_request("monday", PURPOSE)
+    assert found is not None
+    assert (found.survey, found.answers) == (None, (b"about ten",))
+    assert found.epsilon == 1
+    assert [account.spent for account in ledger.accounts()] == [1]
+    assert ledger.verify() == []
+
+
+def test_a_request_goes_on_only_with_the_same_content_and_the_same_questions(ledger: Ledger) -> None:
+    charge = spend(ledger, request="monday", seed=7)
+    ledger.keep(charge, 0, "how many", b"ten")
+
+    for other in (b"two", None):
+        with pytest.raises(InputError, match="not those that this request was charged for"):
+            spend(ledger, content=other, request="monday", seed=7)
+    with pytest.raises(InputError, match="other questions"):
+        ledger.keep(charge, 0, "where", b"there")
+    with pytest.raises(InputError, match="other questions"):
+        ledger.kept_answer(charge, 0, "where")
+    assert [account.spent for account in ledger.accounts()] == [1]
+
+
+def test_unreadable_data_are_charged_by_name_and_no_two_names_become_one_account(ledger: Ledger) -> None:
+    spend(ledger, "a", None)
+    spend(ledger, "b", None)
+    spend(ledger, "a", None)
+
+    assert [(account.name, account.aliases) for account in ledger.accounts()] == [("a", ()), ("b", ())]
+    assert [account.spent for account in ledger.accounts()] == [2, 1]
+
+
+def test_a_request_whose_data_can_be_read_at_last_also_charges_the_account_of_their_content(ledger: Ledger) -> None:
+    spend(ledger, "a", b"one", 2)
+    unread = spend(ledger, "b", None, request="monday", seed=7)
+
+    read = spend(ledger, "b", b"one", request="monday", seed=7)
+    ledger.keep(read, 0, "how many", b"ten")
+    spend(ledger, "b", b"one", request="monday", seed=7)
+
+    assert read.entry == unread.entry
+    assert [account.spent for account in ledger.accounts()] == [3, 1]
+    assert read.named_after == 1
+    assert ledger.verify() == []
+    with pytest.raises(InputError, match="not those"):
+        spend(ledger, "b", b"two", request="monday", seed=7)
+
+
+def test_a_request_that_another_edition_began_is_refused(ledger: Ledger) -> None:
+    spend(ledger, request="monday", seed=7, purpose={**PURPOSE, "edition": "1"})
+
+    with pytest.raises(InputError, match="begun by another edition"):
+        spend(ledger, request="monday", seed=7, purpose={**PURPOSE, "edition": "2"})
+    with pytest.raises(InputError, match="other settings"):
+        spend(ledger, request="monday", seed=7, purpose={"method": "road", "epsilon": "1", "edition": "2"})
+    assert ledger.accounts()[0].charges == 1
+
+
+def test_outputs_are_known_by_their_digests(ledger: Ledger) -> None:
+    charge = spend(ledger, request="monday", seed=7)
+    with pytest.raises(InputError, match="only what is finished"):
+        ledger.record_output(charge.entry, {"files": {"a.csv": "ab"}})
+    ledger.finish(charge.entry, survey=b"", seed=7, output={})
+    for _ in range(2):
+        ledger.record_output(charge.entry, {"files": {"a.csv": "ab"}})
+    head = ledger.head()
+    ledger.record_output(charge.entry, {"files": {"a.csv": "ab"}})
+
+    found = ledger.find_request("monday", PURPOSE)
+
+    assert found is not None
+    assert found.written == {"ab"}
+    assert ledger.head() == head
+
+
+# --- sums -------------------------------------------------------------------------------------------------
+
+
+def test_a_charge_does_not_read_all_those_before_it(ledger: Ledger) -> None:
+    ledger.set_cap("trips", 10**6)
+    spend(ledger)
+    steps: list[int] = []
+
+    with closing(ledger_schema.connect(ledger.path)) as book:
+        book.execute("BEGIN")
+        for entry in range(2, 2000):
+            steps.append(0)
+
+            def count() -> int:
+                steps[-1] += 1
+                return 0
+
+            book.set_progress_handler(count, 1)  # called for every step of SQLite's machine
+            ledger_book.append_charge(book, 1, entry, "trips", 1, exact="1/1000000", purpose="{}")
+
+    assert 0 < steps[-1] <= steps[1] * 1.1
+
+
+def test_a_charge_refuses_to_build_on_a_row_that_was_changed(used: Ledger) -> None:
+    for row in ("kind = 'charge' AND account = 1", "kind = 'cap' AND account = 1", "id = (SELECT max(id) FROM event)"):
+        clean = used.path.read_bytes()
+        newest = f"(SELECT max(id) FROM event WHERE {row})"  # noqa: S608 - ours
+        tamper(used, f"UPDATE event SET micro = 1000000000, time = 'then' WHERE id = {newest}")  # noqa: S608 - ours
+
+        with pytest.raises(InputError, match="changed by hand"):
+            spend(used, "a", b"one")
+        used.path.write_bytes(clean)
+
+
+@pytest.fixture
+def first_version(tmp_path: Path) -> Ledger:
+    """A ledger made by the first version: two accounts, a finished request, and one that was never finished."""
+    path = tmp_path / "first.db"
+    path.touch(0o600)
+    with closing(sqlite3.connect(path, isolation_level=None)) as book:
+        book.executescript(Path(__file__).with_name("version_1.sql").read_text(encoding="utf-8"))
+        book.execute("PRAGMA journal_mode = WAL")
+        book.execute(f"PRAGMA application_id = {ledger_schema.APPLICATION}")
+        book.execute("PRAGMA user_version = 1")
+    return Ledger(path)
+
+
+HEAD_OF_THE_FIRST = "b42dfe1d3b16aad80bd25e91f9373e95292880a5df5a9b7d8f14d274fb37a3d0"
+
+
+def test_a_ledger_of_the_first_version_is_continued_and_nothing_of_it_is_lost(first_version: Ledger) -> None:
+    first, second = first_version.accounts()
+
+    assert [first.name, first.spent, first.cap, first.charges] == ["a", 3, 10, 2]
+    assert [second.name, second.spent, second.cap] == ["b", Fraction(2_333_334, 10**6), Fraction(15, 2)]
+    finished = first_version.find_request("monday", {**PURPOSE, "crs": ""})
+    assert finished is not None
+    assert (finished.survey, finished.seed) == (b"survey", 5)
+    assert first_version.find_request("tuesday", PURPOSE) is None  # its noise may have been seen
+    charge = spend(first_version, "b", b"two", 2, request="tuesday", seed=1)
+    assert charge.published()["spent_before"] == "1166667/500000"
+    assert charge.spent_before == Fraction(2_333_334, 10**6)
+    assert first_version.verify([HEAD_OF_THE_FIRST, charge.chain]) == []
+    with pytest.raises(BudgetError, match=r"3\.166666 left"):
+        spend(first_version, "b", b"two", 4)
+
+
+def test_a_ledger_of_the_first_version_that_was_changed_is_refused_and_left_alone(first_version: Ledger) -> None:
+    with raw(first_version) as book:
+        book.execute("DROP TRIGGER event_is_never_deleted")
+        book.execute("DELETE FROM event WHERE id = 12")
+    before = first_version.path.read_bytes()
+
+    for ask in (first_version.accounts, first_version.verify, lambda: spend(first_version)):
+        with pytest.raises(InputError, match="not sound"):
+            ask()
+
+    assert first_version.path.read_bytes() == before
 
 
 # --- races and crashes ------------------------------------------------------------------------------------
@@ -486,8 +652,10 @@ def test_every_commit_waits_for_the_disk(ledger: Ledger) -> None:
 @pytest.fixture(scope="module")
 def used_bytes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     ledger = Ledger(tmp_path_factory.mktemp("used") / "ledger.db")
-    charge = spend(ledger, "a", b"one", request="monday")
-    ledger.finish(charge.entry, survey=b"survey", seed=5, output={"rows": 3})
+    charge = spend(ledger, "a", b"one", request="monday", seed=5)
+    ledger.keep(charge, 0, "how many", b"about ten")
+    ledger.finish(charge.entry, survey=b"survey", seed=5, output={})
+    ledger.record_output(charge.entry, {"files": {"a.csv": "ab"}})
     spend(ledger, "b", b"two", "1/3")
     spend(ledger, "b", b"one", 2)
     assert ledger.verify() == []
@@ -528,19 +696,26 @@ def insert(used: Ledger, kind: Any, **fields: Any) -> None:
         append(book, kind, **fields)
 
 
-PAID = {"name": "a", "exact": "8", "purpose": "{}", "entry": 9}
+PAID = {"name": "a", "exact": "8", "purpose": "{}", "entry": 9, "charges": 3, "named": 9}
 
 
 @pytest.mark.parametrize(
     ("kind", "fields", "reason"),
     [
-        ("charge", {"account": 1, "micro": 8 * 10**6, **PAID}, "over the cap"),
-        ("charge", {"account": 9, "micro": 1, **PAID}, "over the cap"),
-        ("charge", {"account": 1, "micro": 0, **PAID}, "CHECK"),
+        ("charge", {"account": 1, "micro": 8 * 10**6, "spent": 11 * 10**6, **PAID}, "over the cap"),
+        ("charge", {"account": 1, "micro": 1, "spent": 3 * 10**6, **PAID}, "does not carry the sum"),
+        ("charge", {"account": 1, "micro": 1, **PAID}, "does not carry the sum"),
+        ("charge", {"account": 9, "micro": 1, "spent": 1, **PAID}, "over the cap"),
+        ("charge", {"account": 1, "micro": 0, "spent": 3 * 10**6, **PAID}, "CHECK"),
         ("charge", {"account": 1, "micro": None, **PAID}, "over the cap"),
         ("name", {"account": 2, "name": "a"}, "account already"),
         ("finish", {"entry": 1, "seed": "1", "output": "{}", "survey": b""}, "not finished"),
         ("finish", {"entry": 99, "seed": "1", "output": "{}", "survey": b""}, "not finished"),
+        ("answer", {"entry": 1, "number": 1, "purpose": "", "survey": b""}, "must follow a charge"),
+        ("answer", {"entry": 2, "number": 1, "purpose": "", "survey": b""}, "must follow a charge"),
+        ("answer", {"entry": 99, "number": 0, "purpose": "", "survey": b""}, "must follow a charge"),
+        ("output", {"entry": 2, "output": "{}"}, "only what is finished"),
+        ("sum", {"account": 1, "name": "a", "spent": 0, "charges": 0, "named": 0}, "older ledger"),
         ("refund", {"account": 1, "micro": 1}, "CHECK"),
         ("cap", {"account": 1, "micro": -1, "exact": "-1"}, "CHECK"),
         ("cap", {"account": 1, "micro": "many", "exact": "1"}, "cannot store TEXT"),
@@ -599,7 +774,7 @@ def rewrite(book: sqlite3.Connection) -> None:
     head = genesis(book)
     for row in book.execute("SELECT * FROM event ORDER BY id").fetchall():
         event = dict(zip(FIELDS, row, strict=False)) | {"previous": head}
-        head = link(event.values())
+        head = seal(tuple(event.values()))
         book.execute("UPDATE event SET previous = ?, hash = ? WHERE id = ?", (event["previous"], head, event["id"]))
 
 
@@ -618,6 +793,11 @@ def rewrite(book: sqlite3.Connection) -> None:
         ),
         ("UPDATE event SET name = 'a' WHERE kind = 'name'", "name is given twice, or to no account"),
         ("UPDATE event SET kind = 'refund' WHERE kind = 'charge'", "no event is of the kind 'refund'"),
+        ("UPDATE event SET spent = spent - 1 WHERE entry = 3", "the sums of account 1 are wrong"),
+        ("UPDATE event SET named = 0 WHERE entry = 2", "the sums of account 2 are wrong"),
+        ("UPDATE event SET spent = NULL WHERE entry = 3", "the sums of account 1 are wrong"),
+        ("UPDATE event SET number = 1 WHERE kind = 'answer'", "an answer of entry 1 is out of place"),
+        ("UPDATE event SET entry = 2 WHERE kind = 'output'", "written without being finished"),
     ],
 )
 def test_verify_notices_wrong_sums_even_in_a_chain_made_anew(used: Ledger, change: str, problem: str) -> None:
@@ -631,7 +811,10 @@ def test_only_an_anchor_kept_elsewhere_shows_that_the_whole_chain_was_made_anew(
     anchor = used.head()
     assert used.verify([anchor]) == []
 
-    honest = "UPDATE event SET micro = 1, exact = '1/1000000' WHERE kind = 'charge'"
+    honest = (
+        "UPDATE event SET micro = 1, exact = '1/1000000', spent = charges, named = CASE entry WHEN 3 THEN 2 ELSE 1 END "
+        "WHERE kind = 'charge'"
+    )
     problems = tamper(used, honest, anew=True)
 
     assert problems == []
@@ -735,7 +918,7 @@ def test_another_database_is_refused(tmp_path: Path) -> None:
 def test_a_ledger_of_a_newer_version_is_refused(ledger: Ledger) -> None:
     spend(ledger)
     with raw(ledger) as book:
-        book.execute("PRAGMA user_version = 2")
+        book.execute("PRAGMA user_version = 3")
 
     all_fail(ledger, "Install a newer Pointveil")
 
@@ -753,7 +936,7 @@ def test_a_path_through_a_file_is_refused(tmp_path: Path) -> None:
 def test_a_directory_that_cannot_be_written_gets_no_ledger(unprivileged_folder: Path) -> None:
     unprivileged_folder.chmod(0o500)
 
-    with pytest.raises(InputError, match=r"Permission denied.*Check its directory.*No release is made"):
+    with pytest.raises(InputError, match=r"Permission denied.*Check its directory"):
         spend(Ledger(unprivileged_folder / "ledger.db"))
 
 
@@ -764,7 +947,7 @@ def test_a_ledger_in_a_directory_that_became_read_only_refuses_every_charge(
     spend(ledger)
     unprivileged_folder.chmod(0o500)
 
-    with pytest.raises(InputError, match=r"check the permissions.*No release is made"):
+    with pytest.raises(InputError, match=r"check the permissions"):
         spend(ledger)
 
     unprivileged_folder.chmod(0o700)

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +12,9 @@ import shapely
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.privacy.probes import write
 
+from pointveil.lab.audit.files import small_batches
 from pointveil.lab.audit.subjects import shrunk
 from pointveil.methods import METHODS, Method
 from pointveil.releases import draw, survey, synthesize
@@ -77,6 +80,28 @@ def test_one_record_more_changes_nothing_but_noisy_numbers(
     present = survey(Vault.open(table([*records, more]), street_world, epsilon=1, ledger=None), small(method))
 
     assert outside(without) == outside(present)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".geojson"])
+@pytest.mark.parametrize("limit", [None, 2])
+@QUIET
+@given(records=st.lists(st.tuples(NUMBERS, NUMBERS, PERSONS), max_size=12), more=st.tuples(NUMBERS, NUMBERS, PERSONS))
+def test_one_record_more_in_a_file_of_many_batches_changes_nothing_but_noisy_numbers(
+    suffix: str,
+    limit: int | None,
+    records: list[tuple[float, float, str | None]],
+    more: tuple[float, float, str | None],
+    street_world: World,
+    tmp_path: Path,
+) -> None:
+    seen, options = [], {} if limit is None else {"person": "who", "max_points": limit}
+    with small_batches(2):
+        for number, given_records in enumerate((records, [*records, more])):
+            path = write(tmp_path / f"{number}{suffix}", given_records)
+            vault = Vault.open(path, street_world, epsilon=1, ledger=None, **options)  # type: ignore[arg-type]
+            seen.append(outside(survey(vault, small("ugrid-uni"))))
+
+    assert seen[0] == seen[1]
 
 
 @QUIET

@@ -5,14 +5,20 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 from pointveil.cells import Everywhere
 from pointveil.cli import main
+from pointveil.engines import at_most, local
+from pointveil.formats import base, open_points
 from pointveil.methods import METHODS
 from pointveil.releases import synthesize
 from pointveil.vault import Vault
+from pointveil.vault.protection import Protection
+from pointveil.vault.vault import make_engine
 from pointveil.verification import verify
 from pointveil.world import World
 
@@ -67,3 +73,63 @@ def test_the_statement_says_who_is_protected(traces: pa.Table, world_file: Path,
     assert any("k points together are protected only with k times epsilon" in limit for limit in points.not_promised)
     assert "taxi" not in json.dumps(people.model_dump(mode="json"))
     assert pq.read_table(outputs["people"]).column_names == ["lon", "lat"]
+
+
+@pytest.fixture(scope="module")
+def coarse() -> pa.Table:
+    """30 people whose places were rounded, so that many records of one person are equal."""
+    rng = np.random.default_rng(5)
+    places = rng.uniform((10.001, 50.001), (10.008, 50.011), (2000, 2)).round(3)
+    return pa.table({"lon": places[:, 0], "lat": places[:, 1], "who": rng.integers(0, 30, 2000)})
+
+
+def kept(source: object, world: World) -> list[tuple[float, ...]]:
+    points = Vault.rehearse(source, world, epsilon=1, seed=3, person="who", max_points=5).exact_points()
+    return sorted(map(tuple, points.tolist()))
+
+
+@pytest.mark.parametrize(
+    "how", ["shuffled", "small batches", "read again", "csv", "parquet", "geojson", "gpkg", "text"]
+)
+def test_the_same_records_are_kept_however_they_are_read(
+    how: str, coarse: pa.Table, plain_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = kept(coarse, plain_world)
+    source: object = coarse
+    path = tmp_path / f"people.{how}"
+    if how == "shuffled":
+        source = coarse.take(np.random.default_rng(1).permutation(len(coarse)))
+    elif how == "small batches":
+        monkeypatch.setattr(base, "BATCH_ROWS", 37)
+        monkeypatch.setattr(at_most, "MERGE_AT_LEAST", 100)
+    elif how == "read again":
+        monkeypatch.setattr(local, "KEEP_AT_MOST", 0)
+    elif how == "csv":
+        source = path
+        csv.write_csv(coarse, path)
+    elif how == "parquet":
+        source = path
+        pq.write_table(coarse, path, row_group_size=100)
+    elif how in ("geojson", "gpkg"):
+        geopandas = pytest.importorskip("geopandas")
+        source, frame = path, coarse.to_pandas()
+        shapes = geopandas.points_from_xy(frame["lon"], frame["lat"])
+        geopandas.GeoDataFrame(frame[["who"]], geometry=shapes, crs="EPSG:4326").to_file(path)
+    elif how == "text":
+        source = coarse.set_column(2, "who", pc.binary_join_element_wise(coarse["who"].cast(pa.string()), " ", ""))
+
+    assert len(expected) == 150
+    assert kept(source, plain_world) == expected
+
+
+def test_a_real_vault_chooses_afresh(coarse: pa.Table, plain_world: World) -> None:
+    first, second = (
+        make_engine(open_points(coarse, person="who"), plain_world, Protection(5, "who")) for _ in range(2)
+    )
+
+    assert sorted(map(tuple, np.concatenate([*first.points()]))) == sorted(
+        map(tuple, np.concatenate([*first.points()]))
+    )
+    assert sorted(map(tuple, np.concatenate([*first.points()]))) != sorted(
+        map(tuple, np.concatenate([*second.points()]))
+    )

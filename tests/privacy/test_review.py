@@ -3,6 +3,7 @@
 import os
 import sys
 import threading
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,13 +13,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from pointveil.cells import Everywhere, Grid
-from pointveil.engines import AtMost, local
+from pointveil.cli import main
+from pointveil.engines import local
 from pointveil.errors import BudgetError, InputError
 from pointveil.ledger import Ledger
 from pointveil.vault import Share, Vault
+from pointveil.vault import vault as vault_module
 from pointveil.vault.account import Account
 from pointveil.vault.kernel import below
-from pointveil.vault.noise import SeededWords, secure_words
+from pointveil.vault.noise import NOISES, SeededWords, secure_words
 from pointveil.vault.protection import Protection
 from pointveil.vault.vault import make_engine
 from pointveil.world import World
@@ -55,12 +58,17 @@ def test_any_bytes_can_name_a_person(kind: pa.DataType, plain_world: World) -> N
     assert vault.exact_count(Everywhere()).tolist() == [2]
 
 
-def test_a_column_that_changes_its_type_is_refused() -> None:
-    chooser = AtMost(1)
-    chooser.persons(pa.array([1, 2]))
+def test_one_new_record_that_makes_pandas_read_a_chunk_as_text_splits_nobody(plain_world: World) -> None:
+    """`pd.read_csv` types each chunk by itself: numbers in one, texts in the next, because of one record there."""
+    pd = pytest.importorskip("pandas")
+    numbers = [number % 100 for number in range(2000)]
+    kept = []
+    for who in (numbers, [*numbers[:1000], *map(str, numbers[1000:]), "x"]):
+        frame = pd.DataFrame({"lon": 10.001, "lat": 50.001, "who": pd.Series(who, dtype=object)})
+        vault = Vault.rehearse(frame, plain_world, epsilon=1, seed=1, person="who", max_points=8)
+        kept.append(int(vault.exact_count(Everywhere())[0]))
 
-    with pytest.raises(TypeError, match="one type"):
-        chooser.persons(pa.array(["a"]))
+    assert kept == [800, 801]
 
 
 def test_one_odd_value_does_not_change_how_others_are_read(plain_world: World) -> None:
@@ -186,3 +194,79 @@ def test_a_statement_of_a_rehearsal_guarantees_nothing(plain_world: World) -> No
     vault.count(Grid(plain_world.bounds, 2, 2), WHOLE)
 
     assert vault.statement.guarantee.definition == "none: a rehearsal"
+
+
+class Neighbours:
+    """Cells and sites that look at the points beside."""
+
+    def __len__(self) -> int:
+        return 100
+
+    def site_counts(self) -> np.ndarray:
+        return np.full(100, 100)
+
+    def locate(self, xy: np.ndarray) -> np.ndarray:
+        return np.full(len(xy), min(len(xy), 99))
+
+    def locate_sites(self, xy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros(len(xy), dtype=int), self.locate(xy)
+
+
+class Fractions(Neighbours):
+    """Cells that are no whole numbers."""
+
+    def locate(self, xy: np.ndarray) -> np.ndarray:
+        return np.full(len(xy), 0.5)
+
+
+@pytest.mark.parametrize("cells", [Neighbours(), Fractions()])
+@pytest.mark.parametrize("question", ["count", "scatter"])
+def test_cells_that_look_at_neighbours_are_refused_before_noise_is_drawn(
+    cells: Neighbours, question: str, plain_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = Vault.open(table(50), plain_world, epsilon=1)
+    drawn: list[object] = []
+    monkeypatch.setattr(NOISES["exact"], "draw", lambda *_: drawn.append(1))
+    monkeypatch.setattr(vault_module, "scatter_tokens", lambda *_, **__: drawn.append(1))
+
+    asked: dict[str, Callable[[], object]] = {
+        "count": lambda: vault.count(cells, WHOLE),
+        "scatter": lambda: vault.scatter(cells, np.ones(100, dtype=np.int64), WHOLE),
+    }
+    with pytest.raises(TypeError, match=r"^locate must .* Epsilon 1 stays paid\.$") as caught:
+        asked[question]()
+
+    assert not drawn
+    assert "50" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_a_damaged_file_is_called_damaged_and_what_was_charged_is_said(plain_world: World, tmp_path: Path) -> None:
+    path = tmp_path / "people.geojson"
+    feature = '{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":[10.001,50.001]}}'
+    path.write_text('{"type":"FeatureCollection","features":[' + ",".join([feature] * 5)[:-20])
+    ledger = Ledger(tmp_path / "ledger.db")
+
+    with pytest.raises(
+        InputError, match=r"people\.geojson is not whole .* damaged.* Epsilon 1/2 stays paid\.$"
+    ) as caught:
+        Vault.open(path, plain_world, epsilon="1/2", ledger=ledger).count(Everywhere(), Share("a", Fraction(1, 4)))
+
+    assert caught.value.__context__ is None
+    assert [account.spent for account in ledger.accounts()] == [Fraction(1, 2)]
+
+
+def test_the_command_line_ends_with_2_for_a_damaged_file(
+    world_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "people.parquet"
+    pq.write_table(pa.table({"lon": np.linspace(10, 10.01, 5000), "lat": np.linspace(50, 50.01, 5000)}), path)
+    content = bytearray(path.read_bytes())
+    content[100:30000] = bytes(29900)
+    path.write_bytes(content)
+
+    with pytest.raises(SystemExit, match="2"):
+        main(["synthesize", str(path), str(tmp_path / "o.parquet"), "--world", str(world_file), "--epsilon", "1/2"])
+
+    said = " ".join(capsys.readouterr().err.split())
+    assert "people.parquet is damaged: not all of it can be read. Epsilon 1/2 stays paid." in said

@@ -113,7 +113,7 @@ def test_only_a_signature_shows_a_statement_that_was_made_anew(people_file: Path
     release = make(".csv", people_file, world, tmp_path, owner)
     path = statement_path(release)
     signed = parse_statement(path.read_text())
-    changed = signed.model_copy(update={"in_plain_words": "Nobody can learn anything.", "signature": None})
+    changed = signed.model_copy(update={"not_promised": ("Hardly anything.",), "signature": None})
 
     for forged in (changed, changed.signed(SigningKey.new(tmp_path / "forger.pem"))):
         path.write_text(forged.to_json(), encoding="utf-8")

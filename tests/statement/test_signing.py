@@ -2,10 +2,12 @@
 
 import base64
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+import pointveil as pv
 from pointveil.errors import InputError, VerificationError
 from pointveil.ledger import Ledger
 from pointveil.releases import synthesize
@@ -99,9 +101,28 @@ def test_the_private_key_is_for_its_owner_only_and_never_overwritten(key: Signin
     assert SigningKey.read(key.path).public == key.public
 
 
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no such permissions")
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o602, 0o610])
+def test_a_private_key_that_others_may_open_is_refused_with_the_cure(
+    mode: int, key: SigningKey, people_file: Path, world: World, tmp_path: Path
+) -> None:
+    key.path.chmod(mode)
+
+    with pytest.raises(InputError, match=f"Other users may open .* chmod 600 '{key.path}'"):
+        SigningKey.read(key.path)
+    ledger = Ledger(tmp_path / "ledger.db")
+    for make in (pv.release, pv.release_survey):
+        with pytest.raises(InputError, match="chmod 600"):  # before anything is charged
+            make(people_file, world, epsilon=1, output=tmp_path / "out.csv", ledger=ledger, key=key.path)
+    assert ledger.accounts() == []
+    key.path.chmod(0o600)
+    assert SigningKey.read(key.path) == key
+
+
 def test_what_is_no_key_is_refused(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.pem"
     wrong.write_text("nothing")
+    wrong.chmod(0o600)
 
     with pytest.raises(InputError, match="not a private key"):
         SigningKey.read(wrong)
@@ -153,5 +174,9 @@ def test_the_promise_is_explained_with_numbers_that_are_right(release: Path) -> 
     text = explain(verify(release).statement)
 
     assert "50%: however long they study this release, at most 73.1%, and at least 26.9%" in text
+    assert "in which of two places" in text
+    assert "50%: at most 88.1%, and at least 11.9%" in text
     assert "each point by itself" in text
+    assert "changes the probability of any release" in text
+    assert "odds" not in text
     assert "Not promised" in text

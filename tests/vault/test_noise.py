@@ -1,12 +1,15 @@
 """The law of the noise: exact thresholds, every path of the sampler, and tests that a wrong sampler fails."""
 
+import ast
 import math
+import os
 import subprocess
 import sys
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -471,6 +474,61 @@ def test_secure_words_never_repeat_and_use_all_64_bits() -> None:
     assert np.unique(words).size == 2000
     assert np.bitwise_or.reduce(words) == np.uint64(2**64 - 1)
     assert np.bitwise_and.reduce(words) == 0
+
+
+def test_secure_words_are_the_bytes_that_the_operating_system_gave_just_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So no generator, no pool and no bytes used twice lie between: each word is asked for when it is needed."""
+    given: list[bytes] = []
+
+    def urandom(size: int) -> bytes:
+        given.append(bytes(np.random.default_rng(len(given)).integers(0, 256, size, dtype=np.uint8)))
+        return given[-1]
+
+    monkeypatch.setattr("os.urandom", urandom)
+
+    words = [secure_words(count).tobytes() for count in (1, 7, 1000, 7)]
+
+    assert [len(each) for each in given] == [8, 56, 8000, 56]
+    assert given == words
+
+
+def test_noise_is_drawn_anew_in_every_process() -> None:
+    """Two processes, and two copies made of one of them after it has drawn, share no noise at all."""
+    code = """
+import os, sys
+from fractions import Fraction
+from pointveil.vault.noise import DiscreteLaplace, secure_words
+def drawn():
+    return DiscreteLaplace(Fraction(1, 1000)).draw(20, secure_words).tolist()
+print(drawn(), flush=True)
+for copy in range(2 if hasattr(os, "fork") else 0):
+    if os.fork() == 0:
+        print(drawn(), flush=True)
+        os._exit(0)
+    os.wait()
+print(drawn(), flush=True)
+"""
+    told = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True) for _ in range(2)]
+
+    lines = [line for each in told for line in each.stdout.splitlines()]
+    assert len(lines) == len(set(lines)) == (8 if hasattr(os, "fork") else 4)
+
+
+def test_no_generator_of_numpy_or_python_is_in_the_vault() -> None:
+    """Only a rehearsal's words come from a generator; the key of a choice of records may, if the system gave it."""
+    allowed = {("noise.py", "SeededWords"), ("at_most.py", "AtMost")}
+    found = set()
+    for folder in ("vault", "engines"):
+        for path in (Path(noise.__file__).parent.parent / folder).glob("*.py"):
+            for part in ast.parse(path.read_text()).body:
+                names = {ast.unparse(node) for node in ast.walk(part) if isinstance(node, ast.Attribute | ast.Name)}
+                names |= {node.module or "" for node in ast.walk(part) if isinstance(node, ast.ImportFrom)}
+                names |= {each.name for node in ast.walk(part) if isinstance(node, ast.Import) for each in node.names}
+                if any(name == "random" or ".random" in name or "RandomState" in name for name in names):
+                    found.add((path.name, getattr(part, "name", "import")))
+
+    assert ("noise.py", "SeededWords") in found
+    assert found <= allowed
 
 
 def test_tables_are_made_once_for_each_epsilon() -> None:

@@ -72,7 +72,7 @@ def test_cells_that_count_a_point_twice_are_refused(people: Coordinates, world: 
 
     vault = Vault.open(frame(people), world, epsilon=2)
 
-    with pytest.raises(RuntimeError, match="could not be answered"):
+    with pytest.raises(TypeError, match="exactly one cell"):
         vault.count(Twice(), WHOLE)
     assert vault.left == 1  # its price stays paid
 

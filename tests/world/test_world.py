@@ -119,12 +119,14 @@ def test_a_world_is_read_back_identically(tmp_path: Path, crs: str) -> None:
     assert [child.name for child in tmp_path.iterdir()] == ["world.gpkg"]
 
 
-def test_writing_again_replaces_the_file(tmp_path: Path) -> None:
+def test_writing_again_replaces_the_file_only_by_force(tmp_path: Path) -> None:
     path = tmp_path / "world.gpkg"
     World.make(BOX, out_of_bounds=RIVER, roads=streets()).write(path)
     plain = World.make(BOX)
 
-    plain.write(path)
+    with pytest.raises(InputError, match="exists already"):
+        plain.write(path)
+    plain.write(path, force=True)
 
     assert World.read(path) == plain
 
@@ -139,7 +141,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, mon
 
     monkeypatch.setattr(os, "fsync", fail)
     with pytest.raises(InputError, match="No space"):
-        World.make(BOX, roads=streets()).write(path)
+        World.make(BOX, roads=streets()).write(path, force=True)
 
     assert path.read_bytes() == before
     assert [child.name for child in tmp_path.iterdir()] == ["world.gpkg"]

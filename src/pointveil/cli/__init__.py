@@ -6,7 +6,7 @@ import sys
 
 import typer
 
-from pointveil.errors import BudgetError, PointveilError, VerificationError
+from pointveil.errors import BudgetError, PointveilError, VerificationError, shown
 from pointveil.version import __version__
 
 app = typer.Typer(
@@ -46,16 +46,17 @@ def main(arguments: list[str] | None = None) -> None:
     try:
         app(arguments)
     except PointveilError as fault:
-        _stop(str(fault), next(code for kind, code in EXIT_CODES if isinstance(fault, kind)))
+        _stop(str(fault), next(code for kind, code in EXIT_CODES if isinstance(fault, kind)), fault)
     except (OSError, MemoryError) as fault:
-        _stop(f"{type(fault).__name__}: {getattr(fault, 'strerror', None) or 'not enough memory'}.", 1)
+        _stop(f"{type(fault).__name__}: {getattr(fault, 'strerror', None) or 'not enough memory'}.", 1, fault)
     except Exception as fault:
         if os.environ.get("POINTVEIL_DEBUG"):
             raise
         # The text of an unforeseen fault may quote a real point, so it is not shown.
-        _stop(f"This is a bug in Pointveil ({type(fault).__name__}). POINTVEIL_DEBUG=1 shows where.", 1)
+        _stop(f"This is a bug in Pointveil ({type(fault).__name__}). POINTVEIL_DEBUG=1 shows where.", 1, fault)
 
 
-def _stop(message: str, code: int) -> None:
-    print(f"Error: {message}", file=sys.stderr)
+def _stop(message: str, code: int, fault: BaseException) -> None:
+    """Print what went wrong, and what was noted to it: what was charged."""
+    print("Error:", shown(" ".join((message, *getattr(fault, "__notes__", ())))), file=sys.stderr)
     sys.exit(code)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pointveil.cli.common import Json, Quiet, print_json, stage, tell
+from pointveil.cli.common import Force, Json, Quiet, print_json, stage, tell
 from pointveil.errors import InputError, VerificationError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def audit(
     table: Annotated[
         Path | None, typer.Option("--table", help="Write the result as a Markdown table, to this file.")
     ] = None,
+    force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -45,12 +46,16 @@ def audit(
 
     pointveil audit --method ugrid-uni --runs 1000
     """
+    from pointveil.files.whole import check_target, refuse_existing
     from pointveil.lab.audit import FAST, effort_for, subjects
     from pointveil.lab.audit.mutants import MUTANTS
     from pointveil.lab.audit.report import draw_picture, to_markdown
 
     if runs is not None and runs < 20:
         raise InputError(f"--runs must be at least 20, not {runs}.")
+    for output in (table, picture):
+        if output is not None:
+            refuse_existing(check_target(output), force=force)
     effort = FAST if runs is None else effort_for(runs)
     chosen = _choose(subjects(persons=persons), method)
     rows = {"methods": [_audit(subject, effort, quiet=quiet or json) for subject in chosen]}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pointveil.errors import InputError, PointveilWarning
+from pointveil.errors import InputError, PointveilWarning, shown
 
 if TYPE_CHECKING:
     from pointveil.synthetic import SyntheticPoints
@@ -65,6 +65,11 @@ Noise = Annotated[
     str | None,
     typer.Option("--noise", help="Noise sampler: 'exact' (default: our own) or 'opendp' (needs that extra)."),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
+Request = Annotated[
+    str | None,
+    typer.Option("--request", help="A name for this request: repeated, it gives the same release and is charged once."),
+]
 Count = Annotated[int | None, typer.Option("--count", help="Number of points to draw (default: the noisy total).")]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Seed for drawing; the same seed gives the same points (default: random).")
@@ -78,7 +83,8 @@ def stage(text: str, *, quiet: bool) -> Iterator[None]:
         warnings.simplefilter("always", PointveilWarning)
         warnings.showwarning = _tell_warning
         if quiet or not sys.stderr.isatty():
-            yield
+            with told_when_stopped():
+                yield
             return
         from rich.console import Console
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -91,9 +97,20 @@ def stage(text: str, *, quiet: bool) -> Iterator[None]:
             log.setLevel(logging.INFO)
             log.addHandler(steps)
             try:
-                yield
+                with told_when_stopped():
+                    yield
             finally:
                 log.removeHandler(steps)
+
+
+@contextmanager
+def told_when_stopped() -> Iterator[None]:
+    """Say what was charged when somebody stops the command from the keyboard."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        tell(" ".join(getattr(stop, "__notes__", ())))
+        raise
 
 
 def _tell_warning(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
@@ -104,12 +121,12 @@ def _tell_warning(message: Warning | str, category: type[Warning], *_: object, *
 def tell(text: str, *, quiet: bool = False) -> None:
     """Print a line for people, on the error stream so that results stay clean."""
     if not quiet:
-        print(text, file=sys.stderr)
+        print(shown(text), file=sys.stderr)
 
 
 def print_json(content: Any) -> None:
     """Print a result for machines."""
-    print(json.dumps(content, indent=2, ensure_ascii=False))
+    print(shown(json.dumps(content, indent=2, ensure_ascii=False)))
 
 
 def parse_columns(text: str | None) -> tuple[str, str] | None:

@@ -5,12 +5,14 @@ from typing import Annotated
 
 import typer
 
-from pointveil.cli.common import Json, Quiet, print_json, stage, tell
+from pointveil.cli.common import Force, Json, Quiet, print_json, stage, tell
+from pointveil.errors import InputError
 
 
 def demo(
     directory: Annotated[Path, typer.Argument(help="Folder for the demo's files.")] = Path("pointveil-demo"),
     epsilon: Annotated[str, typer.Option("--epsilon", "-e", help="Privacy budget of each method's release.")] = "1",
+    force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -24,6 +26,8 @@ def demo(
     from pointveil.demo import ATTRIBUTION
     from pointveil.demo.story import Result, tell_story
 
+    if directory.is_dir() and any(directory.iterdir()) and not force:
+        raise InputError(f"{directory} has files in it. Give another folder, or replace the demo's files with --force.")
     results: list[Result] = []
     pictures: list[Path] = []
     for found in tell_story(directory, epsilon=epsilon, stage=lambda text: stage(text, quiet=quiet or json)):

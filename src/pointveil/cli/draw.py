@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pointveil.cli.common import Count, Json, KeyFile, Quiet, Seed, given, stage, tell_points
+from pointveil.cli.common import Count, Force, Json, KeyFile, Quiet, Seed, given, stage, tell_points
 
 
 def draw(
@@ -14,6 +14,7 @@ def draw(
     count: Count = None,
     seed: Seed = None,
     key: KeyFile = None,
+    force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -25,10 +26,14 @@ def draw(
 
     from pointveil.releases import check_output
     from pointveil.releases import draw as draw_points
+    from pointveil.statement import find_key
     from pointveil.surveys import Survey
+    from pointveil.synthetic import check_release
 
-    check_output(output, survey)
+    signing = find_key(**given(given=key))
+    check_output(output, source=survey, key=signing)
+    check_release(output, force=force)
     with stage("Drawing points", quiet=quiet):
         synthetic = draw_points(Survey.read(survey), count=count, seed=seed)
-        statement = synthetic.write(output, **given(key=key))
+        statement = synthetic.write(output, key=signing, force=force)
     tell_points(replace(synthetic, statement=statement), output, quiet=quiet, json=json)

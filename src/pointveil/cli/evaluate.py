@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pointveil.cli.common import Columns, Crs, Json, Quiet, WorldFile, open_world, parse_columns, stage, tell
+from pointveil.cli.common import Columns, Crs, Force, Json, Quiet, WorldFile, open_world, parse_columns, stage, tell
 from pointveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def evaluate(
     columns: Columns = None,
     crs: Crs = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed for grid shifts, crossings and samples.")] = 0,
+    force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -48,13 +49,14 @@ def evaluate(
     from pointveil.evaluation import evaluate as compare_by_every_measure
     from pointveil.evaluation.points import form, in_metres, stated
     from pointveil.evaluation.report.release import write_release_report
+    from pointveil.files.whole import refuse_existing
     from pointveil.releases import check_output
 
     silent = quiet or json
     for output in (report, release_report):
         if output is not None:
-            check_output(output, real)
-            check_output(output, synthetic)
+            check_output(output, source=real, world=world)
+            refuse_existing(check_output(output, source=synthetic), force=force)
             if output.suffix.lower() not in {".html", ".htm"}:
                 raise InputError(f"A report is a page for a browser: name it .html, not {output.name}.")
     place = open_world(world)
@@ -71,7 +73,7 @@ def evaluate(
         tell(f"Warning: {warning}")
     if report is not None:
         with stage("Writing the report", quiet=silent):
-            result.report(report)
+            result.report(report, force=force)
         tell(f"Wrote {report}: it CONTAINS REAL POINTS; do not share it.", quiet=silent)
     if json:
         print(result.to_json())

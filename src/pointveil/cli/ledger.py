@@ -21,11 +21,13 @@ def show(ledger: LedgerFile = None, json: Json = False) -> None:
         return
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table("dataset", "also known as", "cap", "spent", "left", "charges")
     for account in accounts:
         amounts = (f"{float(amount):g}" for amount in (account.cap, account.spent, account.left))
-        table.add_row(account.name, ", ".join(account.aliases), *amounts, str(account.charges))
+        names = Text(account.name), Text(", ".join(account.aliases))  # as they are: a bracket is no markup
+        table.add_row(*names, *amounts, str(account.charges))
     Console().print(table)
 
 

@@ -22,7 +22,10 @@ def survey(
     split: common.Split = None,
     ledger: common.LedgerFile = None,
     dataset: common.Dataset = None,
+    request: common.Request = None,
     noise: common.Noise = None,
+    key: common.KeyFile = None,
+    force: common.Force = False,
     quiet: common.Quiet = False,
     json: common.Json = False,
 ) -> None:
@@ -34,10 +37,11 @@ def survey(
 
     options = given(
         method=method, split=parse_split(split), columns=parse_columns(columns), crs=crs, person=person,
-        max_points=max_points, noise=noise, ledger=ledger, dataset=dataset,
+        max_points=max_points, noise=noise, ledger=ledger, dataset=dataset, request=request,
+        key=key,
     )  # fmt: skip
     with stage("Asking the vault", quiet=quiet):
-        made = release_survey(points, world, epsilon=epsilon, output=output, **options)
+        made = release_survey(points, world, epsilon=epsilon, output=output, force=force, **options)
     if json:
         print_json({"output": str(output), "statement": made.statement.model_dump(mode="json", by_alias=True)})
         return

@@ -24,14 +24,10 @@ def synthesize(
     split: common.Split = None,
     ledger: common.LedgerFile = None,
     dataset: common.Dataset = None,
-    request: Annotated[
-        str | None,
-        typer.Option(
-            "--request", help="Name for this request; repeating it gives the same release at no further cost."
-        ),
-    ] = None,
+    request: common.Request = None,
     noise: common.Noise = None,
     key: common.KeyFile = None,
+    force: common.Force = False,
     quiet: common.Quiet = False,
     json: common.Json = False,
 ) -> None:
@@ -49,5 +45,5 @@ def synthesize(
         key=key,
     )  # fmt: skip
     with stage("Synthesizing", quiet=quiet):
-        made = release(points, world, epsilon=epsilon, output=output, **options)
+        made = release(points, world, epsilon=epsilon, output=output, force=force, **options)
     tell_points(made, output, quiet=quiet, json=json)

@@ -12,7 +12,7 @@ DOUBTS = ("is not signed", "NOT checked", "not every byte", "compare this with",
 
 
 def verify(
-    release: Annotated[Path, typer.Argument(help="Synthetic file, with its statement beside it.")],
+    release: Annotated[Path, typer.Argument(help="Synthetic file, with its statement beside it; or a survey.")],
     public_key: Annotated[
         str | None,
         typer.Option(
@@ -31,10 +31,12 @@ def verify(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Check a release: the statement's digest and signature, the sum of epsilons, and the hash of every file.
+    """Check a release: the statement's signature and digest, its facts, and the hash of every file.
 
-    Exits with 0 if everything is as stated, and with 4 if even one byte differs.
+    Exits with 0 if everything is as stated, and with 4 if even one byte differs. For a survey, its answers, method,
+    layout and world are checked.
     """
+    from pointveil.errors import shown
     from pointveil.statement import explain as in_plain_words
     from pointveil.statement import registry_entry
     from pointveil.verification import verify as check
@@ -44,7 +46,7 @@ def verify(
         print_json(registry_entry(verified.statement))
         return
     if explain:
-        print(in_plain_words(verified.statement))
+        print(shown(in_plain_words(verified.statement)))
         return
     if json:
         print_json({"verified": True, "checks": verified.checks, "epsilon": verified.statement.guarantee.epsilon})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pointveil.cli.common import Json, Quiet, parse_bounds, print_json, tell
+from pointveil.cli.common import Force, Json, Quiet, parse_bounds, print_json, tell
 from pointveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def world(
         str | None, typer.Option("--place", help="Name of a town; gets boundary, water and roads from OpenStreetMap.")
     ] = None,
     crs: Annotated[str, typer.Option("--crs", help="Coordinate system of the bounds and of the world.")] = "EPSG:4326",
+    force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
@@ -39,6 +40,7 @@ def world(
 
     pointveil world porto.gpkg --bounds=-8.635,41.123,-8.576,41.168 --roads roads.parquet --water water.geojson
     """
+    from pointveil.files.whole import check_target, refuse_existing
     from pointveil.network.network import Network
     from pointveil.world import World
 
@@ -46,6 +48,7 @@ def world(
         raise InputError("Give the boundary as exactly one of --bounds W,S,E,N, --boundary FILE or --place NAME.")
     if place is not None and (water, land, roads, crs) != (None, None, None, "EPSG:4326"):
         raise InputError("--place brings its own water, roads and coordinate system: leave the other options out.")
+    refuse_existing(check_target(output), force=force)
     if place is not None:
         made = World.from_place(place)
     else:
@@ -57,7 +60,7 @@ def world(
             roads=roads,
         )
     network = None if made.roads is None else Network.of(made).describe()
-    made.write(output)
+    made.write(output, force=force)
     facts = made.describe() | ({} if network is None else {"network": network})
     if json:
         print_json(facts)

@@ -47,7 +47,7 @@ def tell_story(directory: Path, *, epsilon: object, stage: Stage) -> Iterator[Re
         raise InputError(f"{directory} cannot be a folder: a file is in the way. Give another name.") from None
     with stage("Inventing 50,000 people in Helsinki"):
         world = city()
-        world.write(directory / "helsinki.gpkg")
+        world.write(directory / "helsinki.gpkg", force=True)
         write_people(directory / "people.parquet", world)
         real = people(world)
         real = real[world.on_land(real)]
@@ -75,7 +75,7 @@ def _try(name: str, directory: Path, comparison: Comparison, epsilon: object) ->
     ledger.set_cap("people.parquet", 1000)
     vault = Vault.open(directory / "people.parquet", world, epsilon=epsilon, ledger=ledger)
     synthetic = synthesize(vault, name)
-    synthetic.write(directory / f"synthetic-{name}.parquet")
+    synthetic.write(directory / f"synthetic-{name}.parquet", force=True)
     seconds = process_time() - began
     xy = world.projection.to_metres(synthetic.coordinates)
     error, difference = (MEASURES[measure](comparison.against(xy)) for measure in ("nce_shifted_100", "medd"))

@@ -1,4 +1,5 @@
 """Exact sums over real records, where the data is; only the vault is handed them."""
 
 from pointveil.engines.at_most import AtMost as AtMost
+from pointveil.engines.at_most import fresh_key as fresh_key
 from pointveil.engines.local import LocalEngine as LocalEngine

@@ -1,5 +1,6 @@
-"""Keep at most k points of each person, chosen evenly, in a stream."""
+"""Keep at most k records of each person, chosen evenly, in a stream; `vault/bounding.md` has the proof."""
 
+import hashlib
 import os
 from dataclasses import dataclass, field
 
@@ -8,102 +9,147 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.uint64]
-INDEX_BITS = np.uint64(34)
-WORDS_PER_BLOCK = 4
-"""Random words that the generator makes at once."""
-BYTES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary, pa.types.is_binary_view)
+from pointveil.engines.siphash import Numbers, siphash
+
+SHORT_NUMBER = "^(0|-?[1-9][0-9]{0,17})$"
+SHORT = 10**18
+"""Whole numbers nearer to zero are persons by themselves; every other name is hashed."""
 MERGE_AT_LEAST = 2**20
-"""Records that wait before they are sorted in; or as many as are held, if those are more."""
+HELD_AT_MOST = 2**23
+"""Different records that are held; with more, some persons are put off to another reading of the file."""
+MOST_PARTS = 2**16
 
 
-def _none() -> Numbers:
-    return np.zeros(0, dtype=np.uint64)
+def fresh_key() -> bytes:
+    """Return a key of 16 bytes that nobody knows."""
+    return os.urandom(16)
 
 
 @dataclass
 class AtMost:
-    """Chooses at most `limit` records of each person, by fresh randomness within that person alone.
+    """Chooses at most `limit` records of each person, by that person's own records alone.
 
-    Every record has a ticket: 30 random bits, then its place in the file, so no two tickets are equal. A person's
-    records with the lowest tickets are kept. Adding or removing one person therefore changes the kept records by
-    at most `limit`, and leaves the law of every other person's as it was: places shift, but only the order of a
-    person's own places matters, and all tickets are equally random.
+    Every record has a ticket: a keyed pseudo-random function of its person, of what is read of it, and of its rank
+    among this person's equal records. A person's lowest tickets are kept. Neither the place of a record in the file
+    nor another person's records count, so any order, batch and engine makes the same choice.
 
-    A ticket depends on the place alone and not on how the file was cut into batches, so reading twice gives the same
-    choice. Memory: one ticket for each kept record, and as much again while records wait.
+    Memory: a person and a count for each different record of the persons whose turn it is (`part`).
     """
 
     limit: int
-    _key: int = field(default_factory=lambda: int.from_bytes(os.urandom(16)), repr=False)
-    _type: pa.DataType | None = field(default=None, repr=False)
-    _known: dict[bytes, int] = field(default_factory=dict, repr=False)
-    _person: Numbers = field(default_factory=_none, repr=False)
-    _ticket: Numbers = field(default_factory=_none, repr=False)
-    _waiting: list[tuple[Numbers, Numbers]] = field(default_factory=list, repr=False)
-    _highest: tuple[Numbers, Numbers] | None = field(default=None, repr=False)
+    key: bytes = field(default_factory=fresh_key, repr=False)
 
-    def tickets(self, first: int, count: int) -> Numbers:
-        """Return the tickets of `count` records that start at place `first`; the same whenever asked."""
-        block, skipped = divmod(first, WORDS_PER_BLOCK)
-        words = np.random.Philox(key=self._key, counter=block).random_raw(skipped + count)[skipped:]
-        places = np.arange(first, first + count, dtype=np.uint64)
-        return (words >> INDEX_BITS << INDEX_BITS) | places
+    def persons(self, names: pa.Array) -> tuple[Numbers, NDArray[np.bool_]]:
+        """Return two words (2, n) for the person of each record, and which records name one."""
+        named = np.asarray(pc.is_valid(names))
+        if pa.types.is_integer(names.type):
+            is_short = pc.and_(pc.greater(names, -SHORT), pc.less(names, SHORT))
+        else:
+            is_short = pc.match_substring_regex(names, SHORT_NUMBER)
+        short = np.asarray(pc.fill_null(is_short, False))
+        words = np.zeros((2, len(names)), dtype=np.uint64)
+        numbers = names.filter(pa.array(short))
+        words[1, short] = np.asarray(_as(pa.int64(), numbers)).view(np.uint64)
+        others = named & ~short
+        coded = _as(pa.binary(), names.filter(pa.array(others))).dictionary_encode()
+        words[:, others] = self._hashed(coded.dictionary.to_pylist())[:, np.asarray(coded.indices)]
+        return words, named
 
-    def persons(self, column: pa.Array) -> tuple[Numbers, NDArray[np.bool_]]:
-        """Return a number for each person, and which records name one; never two persons with one number."""
-        self._type = self._type or column.type
-        if column.type != self._type:
-            raise TypeError("one column has one type, or numbers of persons would not agree")
-        named = np.asarray(pc.is_valid(column))
-        if pa.types.is_integer(column.type) and not pa.types.is_uint64(column.type):
-            return np.asarray(pc.fill_null(column, 0).cast(pa.int64())).view(np.uint64), named
-        coded = pc.fill_null(_names(column), b"").dictionary_encode()
-        names, index = coded.dictionary.to_pylist(), np.asarray(coded.indices)
-        numbers = np.array([*(self._known.setdefault(name, len(self._known)) for name in names), 0], dtype=np.uint64)
-        # A blank name is no name: else all who have none would be one person, and compete for one person's places.
-        named &= np.array([*(bool(name.strip()) for name in names), False])[index]
-        return numbers[index], named
+    def _hashed(self, names: list[bytes]) -> Numbers:
+        """Return two words (2, n) for each name, which are never those of a short number."""
+        digests = b"".join(hashlib.blake2b(name, digest_size=16, key=self.key).digest() for name in names)
+        words = np.frombuffer(digests, dtype="<u8").reshape(-1, 2).T.astype(np.uint64)
+        words[0] |= np.uint64(1)
+        return words
 
-    def observe(self, person: Numbers, ticket: Numbers) -> None:
-        """Take these records into account."""
-        self._waiting.append((person, ticket))
-        if sum(len(each) for each, _ in self._waiting) >= max(MERGE_AT_LEAST, len(self._person)):
-            self._merge()
+    def chosen(self, rows: Numbers, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many of each row's equal records are kept.
 
-    def finish(self) -> None:
-        """Settle each person's highest ticket, once every record was seen; none was kept above it."""
-        self._merge()
-        last = np.append(self._person[1:] != self._person[:-1], values=True)[: len(self._person)]
-        self._highest = self._person[last], self._ticket[last]
-        self._person, self._ticket = _none(), _none()
+        Parameters
+        ----------
+        rows
+            Different records (w, n), in order: two words for the person, then what is read of the record.
+        counts
+            How many records are equal to each.
+        """
+        if not len(counts):
+            return counts
+        person = np.cumsum(np.append(False, (rows[:2, 1:] != rows[:2, :-1]).any(axis=0)))
+        crowded = np.flatnonzero((np.bincount(person, weights=counts) > self.limit)[person])
+        # One entry a record from here on, of the persons with too many.
+        entry = np.repeat(crowded, counts[crowded])
+        rank = _places(counts[crowded])
+        tickets = np.concatenate([
+            siphash(self.key, np.vstack([rows[:, entry[part]], rank[np.newaxis, part].astype(np.uint64)]))
+            for part in _slices(len(entry))
+        ])  # fmt: skip
+        # Stable, so that equal tickets, if there ever are any, are told apart by the rows' own order.
+        entry = entry[np.lexsort((tickets, person[entry]))]
+        low = _places(np.bincount(person[entry])[np.unique(person[entry])]) < self.limit
+        kept = counts.copy()
+        kept[crowded] = 0
+        return kept + np.bincount(entry[low], minlength=len(counts))
 
-    def keeps(self, person: Numbers, ticket: Numbers) -> NDArray[np.bool_]:
-        """Return which of these records are kept."""
-        assert self._highest is not None  # noqa: S101 - finish() comes first
-        known, highest = self._highest
-        if not len(known):
-            return np.zeros(len(person), dtype=bool)
-        place = np.minimum(np.searchsorted(known, person), len(known) - 1)
-        return np.asarray((known[place] == person) & (ticket <= highest[place]))
 
-    def _merge(self) -> None:
-        """Sort what waits into what is held, and hold only the lowest tickets of each person."""
-        person = np.concatenate([self._person, *(each for each, _ in self._waiting)])
-        ticket = np.concatenate([self._ticket, *(each for _, each in self._waiting)])
+@dataclass
+class Part:
+    """The different records of some of the persons, and how often each occurs.
+
+    Parameters
+    ----------
+    divisor, remainder
+        Which persons: those whose mixed number leaves this remainder.
+    """
+
+    divisor: int = 1
+    remainder: int = 0
+    rows: Numbers | None = field(default=None, repr=False)
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+    _waiting: list[Numbers] = field(default_factory=list, repr=False)
+
+    def observe(self, rows: Numbers) -> "Part | None":
+        """Take records (w, n) into account; return the persons that are put off, if they became too many."""
+        self._waiting.append(rows[:, self._mine(rows)])
+        if sum(each.shape[1] for each in self._waiting) < max(MERGE_AT_LEAST, len(self.counts) // 2):
+            return None
+        self.merge()
+        if len(self.counts) <= HELD_AT_MOST or self.divisor >= MOST_PARTS:
+            return None
+        rest = Part(2 * self.divisor, self.remainder + self.divisor)
+        self.divisor *= 2
+        assert self.rows is not None  # noqa: S101 - merged
+        mine = self._mine(self.rows)
+        self.rows, self.counts = self.rows[:, mine], self.counts[mine]
+        return rest
+
+    def merge(self) -> None:
+        """Sort what waits into what is held."""
+        if not self._waiting:
+            return
+        held = [] if self.rows is None else [self.rows]
+        rows = np.concatenate([*held, *self._waiting], axis=1)
+        counts = np.concatenate([self.counts, np.ones(rows.shape[1] - len(self.counts), dtype=np.int64)])
         self._waiting.clear()
-        order = np.lexsort((ticket, person))
-        person, ticket = person[order], ticket[order]
-        start = np.append([0], np.flatnonzero(person[1:] != person[:-1]) + 1) if len(person) else np.zeros(0, int)
-        rank = np.arange(len(person)) - np.repeat(start, np.diff(np.append(start, len(person))))
-        low = rank < self.limit
-        self._person, self._ticket = person[low], ticket[low]
+        order = np.lexsort(rows[::-1])
+        rows, counts = rows[:, order], counts[order]
+        first = np.flatnonzero(np.append(True, (rows[:, 1:] != rows[:, :-1]).any(axis=0))[: len(counts)])
+        self.rows, self.counts = rows[:, first], np.add.reduceat(counts, first) if len(first) else counts
+
+    def _mine(self, rows: Numbers) -> NDArray[np.bool_]:
+        mixed = (rows[0] ^ rows[1]) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)
+        return np.asarray(mixed & np.uint64(self.divisor - 1) == np.uint64(self.remainder))
 
 
-def _names(column: pa.Array) -> pa.Array:
-    """Return what each record calls its person, as bytes: no value can make this fail, whatever its bytes are."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if any(is_bytes(column.type) for is_bytes in BYTES):
-        return column.cast(pa.binary())
-    return column.cast(pa.string()).cast(pa.binary())
+def _as(kind: pa.DataType, names: pa.Array) -> pa.Array:
+    """Return names as numbers or as bytes, with their decimals in between."""
+    return names if names.type == kind else names.cast(pa.string()).cast(kind)
+
+
+def _places(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return 0, 1, 2 … for each run of these lengths."""
+    ends = np.cumsum(lengths)
+    return np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - lengths, lengths)
+
+
+def _slices(count: int) -> list[slice]:
+    return [slice(first, first + MERGE_AT_LEAST) for first in range(0, max(count, 1), MERGE_AT_LEAST)]

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, blocks
-from pointveil.engines.at_most import AtMost
+from pointveil.engines.at_most import AtMost, Part
 from pointveil.formats import Batch, PointSource
 
 KEEP_AT_MOST = 2**24
@@ -84,11 +84,6 @@ class LocalEngine:
                 self._read_once()
 
     def _read_once(self) -> None:
-        if self.at_most is not None:
-            for batch, first in self._batches():
-                person, ticket, _ = self._tickets(batch, first)
-                self.at_most.observe(person, ticket)
-            self.at_most.finish()
         sums = np.zeros(3, dtype=np.uint64)
         kept: list[ShortInts] | None = []
         held = 0
@@ -101,12 +96,9 @@ class LocalEngine:
         self._kept = kept
         self._digest = hashlib.sha256(sums.tobytes()).digest()
 
-    def _batches(self) -> Iterator[tuple[Batch, int]]:
-        first = 0
+    def _batches(self) -> Iterator[Batch]:
         self._check_unchanged()
-        for batch in self.source.batches():
-            yield batch, first
-            first += len(batch.coordinates)
+        yield from self.source.batches()
         self._check_unchanged()
 
     def _check_unchanged(self) -> None:
@@ -121,23 +113,34 @@ class LocalEngine:
             raise OSError("the file changed while it was read")
 
     def _read(self, sums: NDArray[np.uint64] | None = None) -> Iterator[ShortInts]:
-        for batch, first in self._batches():
+        """Yield the steps of all records that count, and add up the fingerprint of those in the file."""
+        if self.at_most is not None:
+            yield from self._bounded(self.at_most, sums)
+            return
+        for batch in self._batches():
             if sums is not None:
                 sums += fingerprint(batch.coordinates)
-            if self.at_most is None:
-                steps, good = self.cleaning.clean(batch.coordinates)
-                yield steps[good]
-            else:
-                person, ticket, steps = self._tickets(batch, first)
-                yield steps[self.at_most.keeps(person, ticket)]
+            steps, good = self.cleaning.clean(batch.coordinates)
+            yield steps[good]
 
-    def _tickets(self, batch: Batch, first: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64], ShortInts]:
-        """Return person, ticket and place of every good record that names a person."""
-        assert self.at_most is not None  # noqa: S101 - only asked where persons are protected
-        steps, good = self.cleaning.clean(batch.coordinates)
-        person, named = self.at_most.persons(batch.person)
-        good = good & named
-        return person[good], self.at_most.tickets(first, len(steps))[good], steps[good]
+    def _bounded(self, at_most: AtMost, sums: NDArray[np.uint64] | None) -> Iterator[ShortInts]:
+        """Yield the steps of the records that are kept, in an order that does not depend on that of the file."""
+        parts = [Part()]
+        while parts:
+            part = parts.pop()
+            for batch in self._batches():
+                if sums is not None:
+                    sums += fingerprint(batch.coordinates)
+                steps, good = self.cleaning.clean(batch.coordinates)
+                person, named = at_most.persons(batch.person)
+                rows = np.vstack([person, np.ascontiguousarray(steps).view(np.uint64).T])
+                rest = part.observe(rows[:, good & named])
+                parts.extend([rest] if rest else [])
+            sums = None
+            part.merge()
+            if part.rows is not None:
+                place = np.repeat(part.rows[2], at_most.chosen(part.rows, part.counts))
+                yield place[:, np.newaxis].view(np.int32)
 
 
 def fingerprint(coordinates: Floats) -> NDArray[np.uint64]:

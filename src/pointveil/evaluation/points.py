@@ -81,7 +81,7 @@ def stated(points: Any) -> Statement | None:
     if not isinstance(points, str | os.PathLike):
         return None
     try:
-        return read_checked(Path(points))[0]
+        return read_checked(Path(points)).statement
     except (InputError, VerificationError):
         return None
 

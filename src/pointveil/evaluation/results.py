@@ -10,6 +10,7 @@ from pointveil.errors import InputError, UnmeasuredError
 from pointveil.evaluation.comparison import Comparison
 from pointveil.evaluation.points import compare
 from pointveil.evaluation.registry import MEASURES
+from pointveil.files.whole import refuse_existing
 from pointveil.world import World
 
 BANNER = "contains real points: do not share"  # stands on every output of this folder
@@ -96,10 +97,14 @@ class Evaluation:
             raise InputError("This evaluation was pickled, and its points are not kept in a pickle. Evaluate again.")
         return self.comparison
 
-    def report(self, path: str | Path) -> None:
-        """Write a page with both maps and every number: it contains real points, so it is for their owner only."""
+    def report(self, path: str | Path, *, force: bool = False) -> None:
+        """Write a page with both maps and every number: it contains real points, so it is for their owner only.
+
+        A file that exists is replaced only with `force`.
+        """
         from pointveil.evaluation.report.owner import write_report
 
+        refuse_existing(Path(path), force=force)
         write_report(Path(path), self)
 
 

@@ -11,6 +11,17 @@ WRITTEN = re.compile(
     r"[+-]?([0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,3})?|[0-9]{1,30}/0*[1-9][0-9]{0,29})", re.ASCII
 )
 
+MOST_EPSILON = 100  # of one release
+STATED = re.compile(r"(0|[1-9][0-9]{0,199})(/[1-9][0-9]{0,199})?", re.ASCII)
+LARGEST_STATED = 10**9
+
+
+def stated_number(text: str) -> Fraction:
+    """Return the fraction that a document states, not negative, in the one form that `str` gives a fraction."""
+    if STATED.fullmatch(text) is None or str(number := Fraction(text)) != text or number > LARGEST_STATED:
+        raise ValueError("a number is not an exact fraction such as 1/3 within bounds")
+    return number
+
 
 def exact_number(value: object, name: str, least: Fraction | int, most: Fraction | int) -> Fraction:
     """Return a number or a text such as "0.5" or "1/3" as a fraction between two bounds; errors call it `name`.

@@ -1,10 +1,11 @@
 """Files that exist, and files that appear whole or not at all."""
 
 import contextlib
+import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from pointveil.errors import InputError
@@ -34,10 +35,56 @@ def check_target(path: Path) -> Path:
     return path
 
 
-def write_whole(path: Path, write: Callable[[Path], object], *, companions: Iterable[str] = ()) -> list[Path]:
+def refuse_existing(*paths: Path, force: bool, own: Collection[str] = ()) -> None:
+    """Refuse to write over a file, unless that was said or its SHA-256 is in `own`: the same was written before."""
+    for path in paths:
+        if os.path.lexists(path) and not force and not (path.is_file() and file_digest(path) in own):
+            raise InputError(
+                f"{path.name} exists already. Give another name; or replace it, with --force (in Python: force=True)."
+            )
+
+
+def refuse_same(path: Path, others: Mapping[str, Path | None]) -> None:
+    """Refuse to write to one of these files, however its path is spelled; `others` has them by what they are."""
+    for what, other in others.items():
+        if other is not None and _is_same(path, other):
+            raise InputError(f"{path.name} is {what}. Give another name for the output.")
+
+
+def check_room(path: Path, size: int, *names: str) -> None:
+    """Try, before anything is charged, whether files of these names can be made beside `path`, with room for `size`."""
+    try:
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
+            for name in names:
+                Path(folder, name).touch(exist_ok=False)
+        free = shutil.disk_usage(path.parent).free
+    except OSError as problem:
+        raise InputError(f"{path.name} cannot be written: {problem.strerror}.") from None
+    if free < size:
+        raise InputError(f"There is too little room on the disk for {path.name}: it may need {size / 10**6:.0f} MB.")
+
+
+def file_digest(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _is_same(path: Path, other: Path) -> bool:
+    try:
+        return path.samefile(other)
+    except OSError:  # one of them is not there yet; some systems do not tell small letters from capitals
+        return str(path.resolve()).casefold() == str(other.resolve()).casefold()
+
+
+def write_whole(
+    path: Path, write: Callable[[Path], object], *, companions: Iterable[str] = (), first: str | None = None
+) -> list[Path]:
     """Have `write` make a file elsewhere, perhaps with others beside it, and put them in place, `path` last.
 
     Companions are names of files that belong to an older file at `path` and go with it: patterns of `name` and `stem`.
+    `first` is the file without which the others must never be seen: it is put in place before them, after an older file
+    at `path` is gone.
     """
     check_target(path)
     try:
@@ -46,19 +93,21 @@ def write_whole(path: Path, write: Callable[[Path], object], *, companions: Iter
         raise InputError(f"{path.name} cannot be written: {problem.strerror}.") from None
     try:
         write(folder / path.name)
-        return _put_in_place(folder, path, companions)
+        return _put_in_place(folder, path, companions, first)
     except OSError as problem:
         raise InputError(f"{path.name} cannot be written: {problem.strerror or 'the disk refused'}.") from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _put_in_place(folder: Path, path: Path, companions: Iterable[str]) -> list[Path]:
+def _put_in_place(folder: Path, path: Path, companions: Iterable[str], first: str | None) -> list[Path]:
     # The named file comes last: who sees it, sees the others too.
-    members = sorted(folder.iterdir(), key=lambda member: (member.name == path.name, member.name))
+    members = sorted(folder.iterdir(), key=lambda each: (each.name == path.name, each.name != first, each.name))
     for member in members:
         _sync(member)
     old = {pattern.format(name=path.name, stem=path.stem) for pattern in companions}
+    if first is not None:
+        path.unlink(missing_ok=True)
     for name in old - {member.name for member in members}:
         (path.parent / name).unlink(missing_ok=True)
     for member in members:

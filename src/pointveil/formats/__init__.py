@@ -2,7 +2,7 @@
 
 import dataclasses
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +20,7 @@ from pointveil.formats.base import (
     STATEMENT_KEY,
     Batch,
     Chunks,
+    DamagedError,
     Format,
     Layout,
     PointSource,
@@ -32,6 +33,7 @@ __all__ = [
     "FORMATS",
     "STATEMENT_KEY",
     "Batch",
+    "DamagedError",
     "Format",
     "Layout",
     "PointSource",
@@ -166,6 +168,8 @@ def write_points(
     *,
     statement: str | None,
     total: int,
+    first: str | None = None,
+    beside: Callable[[Path], object] | None = None,
 ) -> list[Path]:
     """Write points to a file that appears whole or not at all, and return the files written.
 
@@ -181,13 +185,23 @@ def write_points(
         The text to embed where the format has a place for it.
     total
         How many points the chunks hold together.
+    first, beside
+        The name of a file that is put in place before all others, and what writes it beside the finished draft.
     """
     row = FORMATS[layout.format]
 
     def write(new: Path) -> None:
         row.write(new, _checked(chunks, layout.crs, total), layout, statement)
+        if beside is not None:
+            beside(new)
 
-    return write_whole(Path(path), write, companions=row.companions)
+    return write_whole(Path(path), write, companions=row.companions, first=first)
+
+
+def files_of(path: Path) -> list[Path]:
+    """Return the files that may be written for a release at `path`, or go with an older one."""
+    patterns = FORMATS[format_of(path)].companions
+    return [path, *(path.with_name(pattern.format(name=path.name, stem=path.stem)) for pattern in patterns)]
 
 
 def _checked(chunks: Chunks, crs: str, total: int) -> Iterator[NDArray[np.float64]]:

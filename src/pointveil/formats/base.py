@@ -94,6 +94,10 @@ class Batch:
     person: Any = None
 
 
+class DamagedError(InputError, RuntimeError):
+    """A file or frame cannot be read to its end; the text names it, and quotes nothing of it."""
+
+
 # What goes wrong in a file that cannot be read to its end; GDAL's errors are runtime errors.
 DAMAGED = (OSError, RuntimeError, pa.ArrowException, sqlite3.Error)
 
@@ -120,9 +124,11 @@ class PointSource:
         """Yield all records in order; no value of a record can make this fail."""
         try:
             yield from regrouped(self.pieces())
+        except DamagedError:
+            raise
         except DAMAGED:
             name = "The frame" if self.path is None else self.path.name
-            raise InputError(f"{name} is damaged: not all of it can be read.") from None
+            raise DamagedError(f"{name} is damaged: not all of it can be read.") from None
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from pointveil.errors import InputError
@@ -94,6 +93,8 @@ class CsvRecords:
     def _parsed(self, block: bytes, kind: Any, wrong_width: Callable[[Any], str] | None = None) -> Any:
         names = [str(field) for field in self.fields]
         kinds = dict(zip(names, (kind, kind, pa.binary()), strict=False))
+        if block.startswith(BYTE_ORDER_MARK):  # which Arrow would drop from a record that happens to come first
+            block = b"\n" + block
         return arrow_csv.read_csv(
             pa.BufferReader(block),
             arrow_csv.ReadOptions(
@@ -119,8 +120,7 @@ class CsvRecords:
         return self._made([numbers(column, decimal_comma=decimal_comma) for column in columns[:2]], columns[2:])
 
     def _made(self, axes: list[Any], person: list[Any]) -> Batch:
-        trimmed = [person_column(pc.replace_substring_regex(names, r"^[\s\v]+|[\s\v]+$", b"")) for names in person]
-        return make_batch(np.column_stack(axes), *trimmed)
+        return make_batch(np.column_stack(axes), *map(person_column, person))
 
 
 def read(path: Path, request: Request) -> PointSource:

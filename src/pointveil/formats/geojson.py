@@ -4,7 +4,7 @@ import codecs
 import json
 import re
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -16,29 +16,38 @@ import pyarrow.compute as pc
 
 from pointveil.errors import InputError
 from pointveil.files.crs import DEGREES, chosen_crs
-from pointveil.formats.base import BATCH_ROWS, STATEMENT_KEY, Batch, Chunks, Layout, PointSource, Request, make_batch
+from pointveil.formats.base import (
+    BATCH_ROWS,
+    STATEMENT_KEY,
+    Batch,
+    Chunks,
+    DamagedError,
+    Layout,
+    PointSource,
+    Request,
+    make_batch,
+)
 from pointveil.formats.columns import no_columns
-from pointveil.formats.persons import person_bytes
+from pointveil.formats.persons import person_name
 
 # Small, so that few objects live at once, which Python would search for cycles again and again.
 READ_BYTES = 1 << 14
-LONGEST_VALUE = 1 << 26
+LONGEST_VALUE = 1 << 24
+LONGEST_ENDING = 1 << 20
 NOWHERE = (float("nan"), float("nan"))
+BLANK = re.compile(r"\s*")
 SPACE = re.compile(r"[\s,]*")
 BETWEEN_FEATURES = ("},{", "},\n{", "}, {", "},\r\n{", "},\n  {", "},\n    {")
-TOKEN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\\?\Z)|[\[\]{}]', re.DOTALL)
-BARE_WORD = re.compile(r'[^\[\]{}",:]+(?=[,\]])')
-NEXT_FEATURE = re.compile(r"[}\]][\s,]*\{")
-LONGEST_WHOLE = 4000
-
-
-class Whole(str):
-    """The text of a whole number, so that none is too long and no identifier is rounded."""
-
-    __slots__ = ()
-
-
-DECODER = json.JSONDecoder(parse_int=Whole, strict=False)
+# How a feature starts; in JSON no text holds a quote that is not escaped, so none looks like this.
+NEXT_FEATURE = re.compile(
+    r'[,\[\]}]\s*(?=\{\s*(?:"id"\s*:\s*(?:"[^"]{0,256}"|[^\s",{}\[\]]{1,256})\s*,\s*)?'
+    r'(?:"type"\s*:\s*"Feature"|"(?:properties|geometry)"\s*:))',
+)
+MOST_ENDINGS = 1000
+# The longest piece of JSON that may look wrong only because it is not yet there to its end.
+LONGEST_WORD = 16
+# Whole numbers stay text: none is too long, and no identifier is rounded.
+DECODER = json.JSONDecoder(parse_int=str, strict=False)
 
 
 def _batches(path: Path, person: str | None) -> Iterator[Batch]:
@@ -75,8 +84,8 @@ class Text:
     def __init__(self, stream: Any, name: str) -> None:
         self._stream = stream
         self._name = name
-        # A byte that is not UTF-8 spoils a name or a word, never the file.
-        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
+        # A byte that is not UTF-8 stays what it is, and spoils no more than its word.
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape").decode
         self._window = ""
         self._place = 0
         self._tried = False
@@ -103,25 +112,28 @@ class Text:
         if "coordinates" in self.members:
             yield {"geometry": self.members}
             return
-        while self._peek() != "]":
+        while not self._is_over():
             yield from self._several() or [self._feature()]
-        self._place += 1
-        self._end()
 
-    def _end(self) -> None:
-        while self._peek() != "}":
-            name = self._value()
-            self._expect(":")
-            self._value()
-            if name == "crs":
-                raise InputError(f"{self._name} says its CRS after its features; move the 'crs' member before them.")
-        self._place += 1
-        # More after the end means that a broken feature was taken for the end.
-        while not self._window[self._place :].strip():
-            self._place = len(self._window)
-            if not self._read():
-                return
-        raise self._broken()
+    def _is_over(self) -> bool:
+        """Whether only what stands after the features is left; if the file does not end so, it is not whole."""
+        if self._peek() != "]":
+            return False
+        while len(self._window) - self._place <= LONGEST_ENDING and self._read():
+            pass
+        return self._ends(self._place)
+
+    def _ends(self, place: int) -> bool:
+        if len(self._window) - place > LONGEST_ENDING:
+            return False
+        try:
+            members = DECODER.decode('{"":0' + self._window[place + 1 :])
+        except (ValueError, RecursionError):
+            return False
+        if "crs" in members:
+            raise InputError(f"{self._name} says its CRS after its features; move the 'crs' member before them.")
+        self._place = place
+        return True
 
     def _peek(self) -> str:
         while True:
@@ -138,42 +150,56 @@ class Text:
         self._place += 1
 
     def _value(self) -> Any:
-        return self._decoded(lambda: len(self._window))
+        """Read a member of the file itself, which must be in order."""
+        found = self._decoded(",:}")
+        if found is None:
+            raise self._broken()
+        return found[0]
 
     def _feature(self) -> Any:
-        """Read one feature; one that is not JSON is nothing, if it is plain where it ends."""
-        return self._decoded(self._end_of_broken)
+        """Read one feature; what is none, or is too long, is nowhere, and the next feature goes on after it."""
+        found = self._decoded(",]") if self._peek() == "{" else None
+        if found is None:
+            self._skip()
+        return None if found is None else found[0]
 
-    def _decoded(self, end_of_broken: Callable[[], int]) -> Any:
+    def _decoded(self, followers: str) -> tuple[Any] | None:
+        """Read one value and what must follow it; nothing if it is not JSON, or is too long or too deep."""
         self._peek()
         while True:
-            value = None
             try:
                 value, end = DECODER.raw_decode(self._window, self._place)
             except RecursionError:
-                end = self._end_of_nested()
-            except ValueError:
-                end = end_of_broken()
-            # A number that touches the end of the window may go on after it.
-            if end < len(self._window):
+                return None
+            except json.JSONDecodeError as fault:
+                if not fault.msg.startswith("Unterminated") and fault.pos <= len(self._window) - LONGEST_WORD:
+                    return None
+                end = len(self._window)
+            found = BLANK.match(self._window, end)
+            if found and found.end() < len(self._window):
+                if end - self._place > LONGEST_VALUE or self._window[found.end()] not in followers:
+                    return None
                 self._place = end
-                return value
+                return (value,)
             if len(self._window) - self._place > LONGEST_VALUE or not self._read():
-                raise self._broken()
+                return None
 
-    def _end_of_broken(self) -> int:
-        if self._window[self._place] in "{[":
-            end = self._end_of_nested()
-            # Quotes or brackets that do not match may have joined it to the next, which must not vanish with it.
-            if end < len(self._window) and NEXT_FEATURE.search(self._window, self._place, end):
-                raise self._broken()
-            return end
-        word = BARE_WORD.match(self._window, self._place)
-        return word.end() if word else len(self._window)
+    def _skip(self) -> None:
+        """Go on where the next feature starts, or where the features end."""
+        self._place += 1
+        while (found := NEXT_FEATURE.search(self._window, self._place)) is None:
+            self._place = max(self._place, len(self._window) - LONGEST_ENDING)
+            if not self._read():
+                brackets = [each.start() for each in re.finditer("]", self._window)]
+                if True not in [self._ends(place) for place in brackets[-MOST_ENDINGS:]]:
+                    raise self._broken()
+                return
+        self._place = found.end()
 
     def _several(self) -> list[Any]:
         """Read as many features as the window seems to hold, at once because that is faster."""
-        between = -1 if self._tried else max(self._window.rfind(mark) for mark in BETWEEN_FEATURES)
+        start, end = self._place, self._place + 2 * READ_BYTES
+        between = -1 if self._tried else max(self._window.rfind(mark, start, end) for mark in BETWEEN_FEATURES)
         self._tried = True
         if between < self._place:
             return []
@@ -182,15 +208,8 @@ class Text:
         except (ValueError, RecursionError):
             return []
         self._place = between + 1
+        self._tried = False
         return values
-
-    def _end_of_nested(self) -> int:
-        depth = 0
-        for token in TOKEN.finditer(self._window, self._place):
-            depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token.group(), 0)
-            if depth == 0:
-                return token.end()
-        return len(self._window)
 
     def _read(self) -> bool:
         rest = self._window[self._place :]
@@ -200,8 +219,8 @@ class Text:
         self._tried = False
         return bool(data)
 
-    def _broken(self) -> InputError:
-        return InputError(f"{self._name} is not whole GeoJSON; it may be cut off or of another format.")
+    def _broken(self) -> DamagedError:
+        return DamagedError(f"{self._name} is not whole GeoJSON: it is damaged, cut off or of another format.")
 
 
 def point_of(feature: Any) -> tuple[float, float]:
@@ -223,12 +242,7 @@ def person_of(feature: Any, name: str) -> bytes | None:
         value = feature["properties"][name]
     except (KeyError, TypeError, IndexError):
         return None
-    if isinstance(value, list | dict):
-        return None
-    if isinstance(value, Whole):
-        # Python refuses to make numbers of very long texts.
-        return person_bytes(int(value)) if len(value) < LONGEST_WHOLE else person_bytes(("whole", str(value)))
-    return person_bytes(value)
+    return person_name(value)
 
 
 def read(path: Path, request: Request) -> PointSource:

@@ -1,8 +1,10 @@
 """The records of a GeoPackage, read from its database as they stand there."""
 
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,7 +25,7 @@ def rows(path: Path, layout: Layout, person: str | None) -> Iterator[Batch]:
     """
     wanted = [str(layout.geometry), *([person] if person else [])]
     query = f"SELECT {', '.join(map(quoted, wanted))} FROM {quoted(str(layout.layer))}"  # noqa: S608 — all names are quoted
-    with closing(connected(path)) as database:
+    with unwritten(path) as copy, closing(connected(copy)) as database:
         found = database.execute(query)
         while some := found.fetchmany(READ_ROWS):
             columns = list(zip(*some, strict=True))
@@ -32,13 +34,32 @@ def rows(path: Path, layout: Layout, person: str | None) -> Iterator[Batch]:
             yield make_batch(coordinates, person_values(columns[1]) if person else None)
 
 
+@contextmanager
+def unwritten(path: Path) -> Iterator[Path]:
+    """Give the path of a file that may be opened, so that nothing is ever written beside or into a private one.
+
+    SQLite takes late changes out of a log, and puts back what was left undone, by writing. So a file with a log, or one
+    that wants one, is copied into a folder of our own for as long as it is read.
+    """
+    with path.open("rb") as stream:
+        has_log = stream.read(20)[18:] == b"\2\2"
+    logs = [log for end in ("-wal", "-journal") if (log := path.with_name(path.name + end)).exists()]
+    if not (has_log or logs):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="pointveil-") as folder:
+        for file in (path, *logs):
+            shutil.copyfile(file, Path(folder, file.name))
+        yield Path(folder, path.name)
+
+
 def connected(path: Path) -> sqlite3.Connection:
-    """Open a database for reading only, whoever else has it open."""
-    # Without a log of late changes the file is all there is, and may lie where nothing can be written.
-    how = "mode=ro" if path.with_name(f"{path.name}-wal").exists() else "mode=ro&immutable=1"
-    database = sqlite3.connect(f"{path.as_uri()}?{how}", uri=True)
-    # Every text is read, whatever its bytes, and none becomes equal to another.
-    database.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    """Open a database that `unwritten` gave for reading."""
+    has_log = any(path.with_name(path.name + end).exists() for end in ("-wal", "-journal"))
+    how = "mode=rw" if has_log else "mode=ro&immutable=1"
+    database = sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True)
+    # Every text is read, whatever its bytes.
+    database.text_factory = bytes
     return database
 
 
@@ -50,8 +71,8 @@ def check_table(path: Path, layer: str, columns: list[str]) -> None:
             kinds = database.execute("SELECT type FROM sqlite_master WHERE lower(name) = lower(?)", (layer,)).fetchall()
             hidden = dict(database.execute("SELECT lower(name), hidden FROM pragma_table_xinfo(?)", (layer,)))
     except sqlite3.Error:
-        raise InputError(f"{name} cannot be opened as a GeoPackage; it may be cut off.") from None
-    if ("table",) not in kinds or any(hidden.get(column.lower()) != 0 for column in columns):
+        raise InputError(f"{name} is damaged: it cannot be opened as a GeoPackage.") from None
+    if (b"table",) not in kinds or any(hidden.get(column.lower().encode()) != 0 for column in columns):
         raise InputError(f"Layer {layer!r} of {name} is a view or has computed columns; save it as a table of its own.")
 
 

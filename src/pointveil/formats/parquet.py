@@ -15,6 +15,7 @@ from pointveil.formats.base import BATCH_ROWS, STATEMENT_KEY, Batch, Chunks, Lay
 from pointveil.formats.tables import ENCODINGS, batch_of, layout_of, needed_columns
 
 READ_BUFFER = 1 << 22
+READ_BYTES = 1 << 27
 
 
 def opened(path: Path) -> Any:
@@ -35,9 +36,20 @@ def read(path: Path, request: Request) -> PointSource:
 
 
 def _batches(path: Path, layout: Layout, person: str | None) -> Iterator[Batch]:
+    columns = needed_columns(layout, person)
     with opened(path) as file:
-        for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=needed_columns(layout, person)):
+        for batch in file.iter_batches(batch_size=_rows_at_once(file.metadata, columns), columns=columns):
             yield batch_of(batch, layout, person)
+
+
+def _rows_at_once(metadata: Any, columns: list[str]) -> int:
+    """Return how many records are read at once, so that long values do not fill the memory."""
+    longest = 0
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        chunks = [group.column(place) for place in range(group.num_columns)]
+        held = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema.split(".")[0] in columns)
+        longest = max(longest, held // max(group.num_rows, 1))
+    return min(BATCH_ROWS, max(1, READ_BYTES // (longest + 1)))
 
 
 def write(path: Path, chunks: Chunks, layout: Layout, statement: str | None) -> None:

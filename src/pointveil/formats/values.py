@@ -14,6 +14,7 @@ NUMBER = rb"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*\Z"
 REAL_NUMBERS = (int, float, np.integer, np.floating, Decimal)
 # Which Python or NumPy would take for whole numbers.
 NOT_NUMBERS = (bool, np.timedelta64)
+LONGEST_NUMBER = 1 << 16
 PLAIN_NUMBER = "^-?[0-9]{1,30}(\\.[0-9]{0,30})?$"
 
 
@@ -70,6 +71,13 @@ def _of_dictionary(values: Any, *, decimal_comma: bool) -> NDArray[np.float64]:
 def _of_text(values: Any, *, decimal_comma: bool) -> NDArray[np.float64]:
     # Bytes rather than strings: invalid UTF-8 is just another value that is not a number.
     values = values.cast(pa.large_binary())
+    lengths = pc.fill_null(pc.binary_length(values), 0)
+    if len(values) and pc.max(lengths).as_py() > LONGEST_NUMBER:
+        # Nothing is copied of a text that is too long to be a number.
+        short = np.asarray(lengths) <= LONGEST_NUMBER
+        found = np.full(len(values), np.nan)
+        found[short] = _of_text(values.filter(pa.array(short)), decimal_comma=decimal_comma)
+        return found
     if decimal_comma:
         values = pc.replace_substring(values, b",", b".")
     plain = pc.fill_null(pc.match_substring_regex(values, PLAIN_NUMBER), False)

@@ -1,6 +1,7 @@
 """Points in GeoPackage, Shapefile and FlatGeobuf."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -11,9 +12,9 @@ import pyarrow as pa
 from pointveil.errors import InputError
 from pointveil.files.crs import chosen_crs, for_gdal
 from pointveil.files.vector_layer import BROKEN, POINTS, check_fits, layer_facts, quiet_gdal
-from pointveil.formats.base import STATEMENT_KEY, Batch, Chunks, Layout, PointSource, Request, make_batch
+from pointveil.formats.base import STATEMENT_KEY, Batch, Chunks, DamagedError, Layout, PointSource, Request, make_batch
 from pointveil.formats.columns import file_crs, find_column, no_columns
-from pointveil.formats.geopackage import check_table, rows
+from pointveil.formats.geopackage import check_table, rows, unwritten
 from pointveil.formats.persons import person_column
 from pointveil.formats.wkb import points_of_wkb, wkb_of_points
 
@@ -77,7 +78,7 @@ def _batches(path: Path, layout: Layout, person: str | None, declared: int) -> I
             coordinates = points_of_wkb(batch.column(meta["geometry_name"] or "wkb_geometry"))
             yield make_batch(coordinates, person_column(batch.column(person)) if person else None)
     if seen < declared:
-        raise InputError(f"{path.name} is not whole: it holds fewer records than its header says.")
+        raise DamagedError(f"{path.name} is damaged: it holds fewer records than its header says.")
 
 
 def silently(batches: Iterator[Batch]) -> Iterator[Batch]:
@@ -94,10 +95,12 @@ def read(driver: Driver, path: Path, request: Request) -> PointSource:
     """Open a file of this kind; only its schema is looked at."""
     check_fits(path)
     no_columns(request.columns, path.name)
-    facts = layer_facts(path, POINTS, request.layer)
-    layout = layout_of(driver, facts, path.name, request)
+    with unwritten(path) if driver is GEOPACKAGE else nullcontext(path) as copy:
+        facts = layer_facts(copy, POINTS, request.layer)
+        layout = layout_of(driver, facts, path.name, request)
+        if driver is GEOPACKAGE:
+            check_table(copy, str(layout.layer), [str(layout.geometry), *([request.person] if request.person else [])])
     if driver is GEOPACKAGE:
-        check_table(path, str(layout.layer), [str(layout.geometry), *([request.person] if request.person else [])])
         return PointSource(layout, partial(rows, path, layout, request.person), path)
     # Only FlatGeobuf counts its records in its header; elsewhere GDAL would have to look at them.
     declared = int(facts["features"]) if driver is FLATGEOBUF else 0

@@ -1,27 +1,17 @@
 """Rasters that were made once, also on rounded places: in memory as long as their world, and on disk."""
 
 import dataclasses
-import os
-import sys
-import zipfile
-from contextlib import suppress
-from pathlib import Path
-from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from pointveil.cells.arrays import Floats
 from pointveil.cells.raster import Raster
-from pointveil.errors import InputError
-from pointveil.files.whole import write_whole
+from pointveil.ground.raster_cache import cache_file, read_cached, write_cached
 from pointveil.ground.rasterizing import make_raster
 from pointveil.world.world import World
 
-VERSION = 2
 MOST_SITES = 2e7
-KEPT = [field.name for field in dataclasses.fields(Raster) if field.default is dataclasses.MISSING]
-"""What is kept on disk: a raster with sites of its own is not."""
 
 _RASTERS: WeakKeyDictionary[World, dict[tuple[float, int, int | None], Raster]] = WeakKeyDictionary()
 
@@ -40,45 +30,16 @@ def raster_of(world: World, side: float, multiple: int, *, rounded_to: int | Non
     return known[side, multiple, rounded_to]
 
 
-def cache_folder() -> Path:
-    """Return where public things may be kept for the next time."""
-    if "POINTVEIL_CACHE" in os.environ:
-        return Path(os.environ["POINTVEIL_CACHE"])
-    home = {"darwin": "Library/Caches", "win32": "AppData/Local"}.get(sys.platform, ".cache")
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / home) / "pointveil"
-
-
 def _read_or_make(world: World, side: float, multiple: int) -> Raster:
-    path = cache_folder() / f"raster-{VERSION}-{world.digest}-{side.hex()}-{multiple}.npz"
-    found = _read(path)
+    """Return the raster from the cache on disk, or make it and keep it there."""
+    path = cache_file(world.digest, side, multiple)
+    found = read_cached(path)
     if found is not None:
         return found
     made = make_raster(world, side, multiple)
     if made.sites is None:
-        _write(path, made)
+        write_cached(path, made)
     return made
-
-
-def _read(path: Path) -> Raster | None:
-    """Return the raster that was kept, or None if there is none that can be read."""
-    try:
-        with np.load(path, allow_pickle=False) as kept:
-            return Raster(**{name: _plain(name, kept[name]) for name in KEPT})
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError):
-        return None
-
-
-def _write(path: Path, raster: Raster) -> None:
-    """Keep a raster; where that is not possible, nothing is lost."""
-    with suppress(OSError, InputError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, lambda part: np.savez(part, **{name: getattr(raster, name) for name in KEPT}))
-
-
-def _plain(name: str, value: Any) -> Any:
-    if name == "shape":
-        return tuple(int(part) for part in value)
-    return value.item() if value.ndim == 0 else value
 
 
 def on_sites(raster: Raster, world: World, rounded_to: int) -> Raster:

@@ -1,5 +1,6 @@
 """Account for every epsilon spent on a dataset, on disk, before any noise is drawn."""
 
+import hmac
 import json
 import math
 import os
@@ -16,8 +17,9 @@ from typing import Any, Literal
 
 from pointveil.errors import BudgetError, InputError
 from pointveil.ledger.check import find_problems
-from pointveil.ledger.entries import Account, Charge, Finished, canonical, decimal, exact, plain
-from pointveil.ledger.schema import MICRO, PATIENCE, Value, append, connect, fingerprint, last, make
+from pointveil.ledger.entries import Account, Charge, Kept, canonical, decimal, exact, plain, same_facts
+from pointveil.ledger.schema import FIRST, MICRO, PATIENCE, append, connect, fingerprint, last, make, seal
+from pointveil.ledger.upgrade import upgrade
 
 DEFAULT_CAP = Fraction(10)
 
@@ -34,6 +36,8 @@ FIND = {
     "name": "SELECT account FROM event WHERE kind = 'name' AND name = ?",
     "content": "SELECT account FROM event WHERE kind = 'content' AND fingerprint = ?",
 }
+ACCOUNTS = "SELECT account FROM event WHERE kind = 'charge' AND entry = ?"
+ANSWER = "SELECT purpose, survey FROM event WHERE kind = 'answer' AND entry = ? AND number = ?"
 
 
 class Own(Enum):
@@ -100,10 +104,11 @@ class Ledger:
         self,
         *,
         dataset: str,
-        content: bytes,
+        content: bytes | None,
         epsilon: Fraction | float | str,
-        purpose: Mapping[str, str],
+        purpose: Mapping[str, Any],
         request: str | None = None,
+        seed: int | None = None,
     ) -> Charge:
         """Charge epsilon to a dataset; when this returns, the charge is on the disk and stays there.
 
@@ -112,13 +117,17 @@ class Ledger:
         dataset
             The name that the owner gives the dataset.
         content
-            A digest of the data. Only a keyed fingerprint of it is kept.
+            A digest of the data. Only a keyed fingerprint of it is kept. None if the data could not be read: then
+            only the name says what is charged.
         epsilon
             What to charge: exact, never a float. Rounded up to a millionth.
         purpose
             Everything that decides what the release is: dataset, epsilon, method, world, and so on.
         request
             A name of the owner's for this request, by which it can be answered again.
+        seed
+            The seed of the drawing, from a caller who keeps each answer (`keep`) before anything is made of it. Such
+            a request is charged once: the same one again goes on with the charge that it has.
         """
         name, amount, facts = plain(dataset, "name of a dataset"), exact(epsilon), canonical(purpose)
         if amount == 0:
@@ -126,45 +135,99 @@ class Ledger:
         micro = math.ceil(amount * MICRO)
         request = None if request is None else plain(request, "request")
         with self._writing() as book:
-            if request is not None and answer(book, request, facts) is not None:
+            known = None if request is None else kept(book, request, facts)
+            if known is not None and known.survey is not None:
                 raise InputError(f"Request {request!r} has just been finished. Ask again to get its release.")
-            accounts = charged_accounts(book, name, fingerprint(book, content))
+            print_ = None if content is None else fingerprint(book, content)
+            check_head(book)
+            if seed is None or known is None:
+                entry = book.execute("SELECT coalesce(max(entry), 0) + 1 FROM event WHERE kind = 'charge'").fetchone()[
+                    0
+                ]
+            else:
+                entry, seed = known.entry, known.seed
+                refuse_other_content(book, entry, print_)
+            paid = {row[0] for row in book.execute(ACCOUNTS, (entry,))}
+            accounts = charged_accounts(book, name, print_)
             tightest = min((balance(book, account) for account in accounts), key=lambda found: found.left)
-            refuse_overspending(name, tightest, micro)
-            named = spent_under(book, name)
-            entry = book.execute("SELECT coalesce(max(entry), 0) + 1 FROM event WHERE kind = 'charge'").fetchone()[0]
             for account in accounts:
-                where: dict[str, Value] = {"account": account, "entry": entry, "name": name, "request": request}
-                chain = append(book, "charge", micro=micro, exact=str(amount), purpose=facts, **where)
-        price = Fraction(micro, MICRO)
+                if account not in paid:
+                    refuse_overspending(name, balance(book, account), micro)
+            for account in accounts:
+                if account not in paid:
+                    append_charge(
+                        book, account, entry, name, micro, exact=str(amount), purpose=facts, request=request,
+                        seed=None if seed is None else str(seed), fingerprint=print_,
+                    )  # fmt: skip
+            row = book.execute(
+                "SELECT named, hash FROM event WHERE kind = 'charge' AND entry = ? ORDER BY id DESC LIMIT 1", (entry,)
+            ).fetchone()
+        price, named = Fraction(micro, MICRO), Fraction(row[0], MICRO)
+        before = tightest.spent - (price if paid else 0)
         return Charge(
             entry=entry,
             dataset=name,
-            spent_before=tightest.spent,
-            spent_after=tightest.spent + price,
+            spent_before=before,
+            spent_after=before + price,
             cap=tightest.cap,
-            named_before=named,
-            named_after=named + price,
-            chain=chain.hex(),
+            named_before=named - price,
+            named_after=named,
+            chain=row[1].hex(),
+            seed=seed,
+            fingerprint=print_,
         )
 
-    def finish(self, entry: int, *, survey: bytes, seed: int, output: Mapping[str, Any]) -> None:
-        """Record that a charge led to a release, and keep its survey, which is private already."""
+    def keep(self, charge: Charge, number: int, question: str, answer: bytes) -> bytes:
+        """Keep a noisy answer, and return it when it is on the disk; if there is one already, return that one instead.
+
+        Nothing may be worked out from an answer before this has returned: then one that was not kept has shown
+        itself nowhere, and may be drawn again.
+        """
+        with self._writing() as book:
+            kept = book.execute(ANSWER, (charge.entry, number)).fetchone()
+            if kept is None:
+                about = {"entry": charge.entry, "fingerprint": charge.fingerprint}
+                append(book, "answer", number=number, purpose=question, survey=answer, **about)
+                return answer
+            return same_question(kept, question)
+
+    def kept_answer(self, charge: Charge, number: int, question: str) -> bytes | None:
+        """Return the answer that was kept for a question, if there is one."""
+        with self._reading() as book:
+            kept = book.execute(ANSWER, (charge.entry, number)).fetchone()
+            return None if kept is None else same_question(kept, question)
+
+    def finish(self, entry: int, *, survey: bytes, seed: int, output: Mapping[str, Any]) -> bytes:
+        """Keep what is needed, beside the answers, to make a release again; if it was kept before, return that."""
         facts = canonical(output)
         with self._writing() as book:
             if not book.execute("SELECT 1 FROM event WHERE kind = 'charge' AND entry = ?", (entry,)).fetchone():
                 raise InputError(f"The ledger {self.path} has no entry {entry}; charge first, then finish.")
-            if book.execute("SELECT 1 FROM event WHERE kind = 'finish' AND entry = ?", (entry,)).fetchone():
-                raise InputError(f"Entry {entry} is finished already; every release is a new charge.")
+            before = book.execute("SELECT survey FROM event WHERE kind = 'finish' AND entry = ?", (entry,)).fetchone()
+            if before is not None:
+                return bytes(before[0])
             append(book, "finish", entry=entry, survey=survey, seed=str(seed), output=facts)
+            return survey
 
-    def find_request(self, request: str, purpose: Mapping[str, str]) -> Finished | None:
-        """Return the release of a finished request, or None when a new charge is needed."""
+    def record_output(self, entry: int, output: Mapping[str, Any]) -> None:
+        """Write down, before the files of a release are put in place, what they are: `files` has their SHA-256."""
+        facts = canonical(output)
+        with self._writing() as book:
+            if (facts,) not in book.execute("SELECT output FROM event WHERE kind = 'output' AND entry = ?", (entry,)):
+                append(book, "output", entry=entry, output=facts)
+
+    def find_request(self, request: str, purpose: Mapping[str, Any]) -> Kept | None:
+        """Return what is kept of a request, or None when it was never charged, or in a way that cannot be resumed."""
         wanted, facts = plain(request, "request"), canonical(purpose)
         if not self._exists():
             return None
         with self._reading() as book:
-            return answer(book, wanted, facts)
+            return kept(book, wanted, facts)
+
+    def check_writable(self) -> None:
+        """Raise if nothing could be charged here; makes the file, if there is none."""
+        with self._writing():
+            pass
 
     def accounts(self) -> list[Account]:
         """Return all accounts, oldest first."""
@@ -205,6 +268,7 @@ class Ledger:
         if not self._exists():
             raise InputError(f"There is no ledger at {self.path}. Nothing has been charged there; check the path.")
         with clear_errors(self.path), closing(connect(self.path)) as book:
+            continue_older(book)
             book.execute("BEGIN")
             yield book
 
@@ -215,6 +279,7 @@ class Ledger:
             if not self._exists():
                 make(self.path)
             with closing(connect(self.path)) as book:
+                continue_older(book)
                 book.execute("BEGIN IMMEDIATE")
                 yield book  # an error closes the book without a commit, which undoes everything
                 book.execute("COMMIT")
@@ -227,27 +292,33 @@ def open_ledger(given: Ledger | str | PathLike[str] | Own | None) -> Ledger | No
     return given if given is None or isinstance(given, Ledger) else Ledger(Path(given))
 
 
+def continue_older(book: sqlite3.Connection) -> None:
+    """Give a ledger of an older version the tables of this one."""
+    if book.execute("PRAGMA user_version").fetchone() == (FIRST,):
+        upgrade(book)
+
+
 def find(book: sqlite3.Connection, kind: Literal["name", "content"], key: str | bytes) -> int | None:
     """Return the account that a name or a fingerprint leads to."""
     row = book.execute(FIND[kind], (key,)).fetchone()
     return row[0] if row else None
 
 
-def charged_accounts(book: sqlite3.Connection, name: str, print_: bytes) -> list[int]:
+def charged_accounts(book: sqlite3.Connection, name: str, print_: bytes | None) -> list[int]:
     """Return the accounts that a name and a fingerprint lead to, having made them lead somewhere."""
-    named, known = find(book, "name", name), find(book, "content", print_)
+    named, known = find(book, "name", name), None if print_ is None else find(book, "content", print_)
     if named is None and known is None:
         named = open_account(book, name, DEFAULT_CAP)
     elif named is None:
         append(book, "name", account=known, name=name)
-    if known is None:
+    if known is None and print_ is not None:
         append(book, "content", account=named, fingerprint=print_)
     return sorted({account for account in (named, known) if account is not None})
 
 
 def open_account(book: sqlite3.Connection, name: str, cap: Fraction) -> int:
     """Open an account for a dataset that nobody has named before."""
-    number: int = book.execute("SELECT coalesce(max(account), 0) + 1 FROM event").fetchone()[0]
+    number: int = book.execute("SELECT coalesce(max(account), 0) + 1 FROM event WHERE kind = 'cap'").fetchone()[0]
     record_cap(book, number, cap)
     append(book, "name", account=number, name=name)
     return number
@@ -267,10 +338,51 @@ def balance(book: sqlite3.Connection, account: int) -> Account:
     return Account(name, tuple(aliases), Fraction(cap, MICRO), Fraction(spent, MICRO), charges)
 
 
-def spent_under(book: sqlite3.Connection, name: str) -> Fraction:
-    """Return what was charged under one name, counting once a charge to two accounts."""
-    query = "SELECT DISTINCT entry, micro FROM event WHERE kind = 'charge' AND name = ?"
-    return Fraction(sum(micro for _, micro in book.execute(query, (name,))), MICRO)
+def append_charge(
+    book: sqlite3.Connection, account: int, entry: int, name: str, micro: int, **facts: str | bytes | None
+) -> None:
+    """Append a charge to one account, with the sums up to it; checks the rows that it builds on."""
+    spent, charges = 0, 0
+    for row in checked(book, "account = ? AND spent IS NOT NULL", account):
+        spent, charges = row["spent"], row["charges"]
+    checked(book, "kind = 'cap' AND account = ?", account)
+    named = sum(row["named"] for row in checked(book, "name = ? AND named IS NOT NULL", name))
+    again = book.execute(ACCOUNTS, (entry,)).fetchone() is not None  # a second account: under the name it counts once
+    sums = {"spent": spent + micro, "charges": charges + 1, "named": named if again else named + micro}
+    append(book, "charge", account=account, entry=entry, name=name, micro=micro, **sums, **facts)
+
+
+def checked(book: sqlite3.Connection, condition: str, *values: object) -> list[dict[str, Any]]:
+    """Return the newest event of a kind, if there is one and its hash is right: all older ones stand behind it."""
+    rows = book.execute(f"SELECT * FROM event WHERE {condition} ORDER BY id DESC LIMIT 1", values)  # noqa: S608 - ours
+    found = rows.fetchone()
+    if found is None:
+        return []
+    if seal(found[:-1]) != found[-1]:
+        raise InputError("The ledger has been changed by hand: nothing is charged. Check it: pointveil ledger verify")
+    return [dict(zip((column[0] for column in rows.description), found, strict=True))]
+
+
+def check_head(book: sqlite3.Connection) -> None:
+    """Refuse to build on a last event that was changed."""
+    checked(book, "TRUE")
+
+
+def refuse_other_content(book: sqlite3.Connection, entry: int, print_: bytes | None) -> None:
+    """Raise if a charge, or an answer that it paid for, is about other data than these."""
+    query = "SELECT fingerprint FROM event WHERE kind IN ('charge', 'answer') AND entry = ? AND fingerprint IS NOT NULL"
+    if any(print_ is None or not hmac.compare_digest(row[0], print_) for row in book.execute(query, (entry,))):
+        raise InputError(
+            "The data are not those that this request was charged for: they have changed, or cannot be read. "
+            "Put them back, or make a new request, which is charged anew."
+        )
+
+
+def same_question(kept: tuple[str, bytes], question: str) -> bytes:
+    """Return the answer that was kept, if it is one to this question."""
+    if kept[0] != question:
+        raise InputError("The answers in the ledger are to other questions. Use the version that asked them.")
+    return bytes(kept[1])
 
 
 def refuse_overspending(dataset: str, account: Account, micro: int) -> None:
@@ -286,20 +398,35 @@ def refuse_overspending(dataset: str, account: Account, micro: int) -> None:
         )
 
 
-def answer(book: sqlite3.Connection, request: str, facts: str) -> Finished | None:
-    """Return the first finished answer to a request; the same name for another request is refused."""
+def kept(book: sqlite3.Connection, request: str, facts: str) -> Kept | None:
+    """Return the first finished answer to a request, or else its open charge; other settings are refused."""
     wanted = json.loads(facts)
-    purposes = book.execute("SELECT purpose FROM event WHERE kind = 'charge' AND request = ?", (request,))
-    # Another edition may describe a request in other words; its survey is what tells, and it is refused as such.
-    same_edition = (each for (text,) in purposes if (each := json.loads(text)).get("edition") == wanted.get("edition"))
-    if any(purpose != wanted for purpose in same_edition):
-        raise InputError(f"Request {request!r} was made before with other settings. Give this one another name.")
-    row = book.execute(
-        "SELECT entry, survey, seed, output FROM event WHERE kind = 'finish' AND entry IN "
+    charges = book.execute(
+        "SELECT entry, name, exact, seed, purpose FROM event WHERE kind = 'charge' AND request = ? ORDER BY id",
+        (request,),
+    ).fetchall()
+    recorded = [json.loads(text) for *_, text in charges]
+    for facts_then in recorded:
+        if not same_facts(facts_then, wanted):
+            raise InputError(f"Request {request!r} was made before with other settings. Give this one another name.")
+    finished = book.execute(
+        "SELECT entry, survey, seed FROM event WHERE kind = 'finish' AND entry IN "
         "(SELECT entry FROM event WHERE kind = 'charge' AND request = ?) ORDER BY id LIMIT 1",
         (request,),
     ).fetchone()
-    return Finished(row[0], row[1], int(row[2]), json.loads(row[3])) if row else None
+    # Before answers were kept, a charge without a release could not be resumed: its noise may have been seen.
+    open_ = [(entry, None, seed) for entry, _, _, seed, _ in charges if seed is not None]
+    if finished is None and not open_:
+        return None
+    if finished is None and any(then.get("edition") != wanted.get("edition") for then in recorded):
+        raise InputError(f"Request {request!r} was begun by another edition: only that version can go on with it.")
+    entry, survey, seed = finished or open_[0]
+    name, price = next((name, exact) for number, name, exact, *_ in charges if number == entry)
+    answers = book.execute("SELECT survey FROM event WHERE kind = 'answer' AND entry = ? ORDER BY id", (entry,))
+    outputs = book.execute("SELECT output FROM event WHERE kind = 'output' AND entry = ?", (entry,))
+    written = {digest for (text,) in outputs for digest in json.loads(text).get("files", {}).values()}
+    kept_answers = tuple(bytes(row[0]) for row in answers)
+    return Kept(entry, name, Fraction(price), int(seed), survey, kept_answers, frozenset(written))
 
 
 @contextmanager
@@ -310,10 +437,9 @@ def clear_errors(path: Path) -> Iterator[None]:
     except (sqlite3.Error, OverflowError) as error:
         name = getattr(error, "sqlite_errorname", "")
         advice = next((text for code, text in ADVICE.items() if name.startswith(code)), "Check it: ledger verify.")
-        raise InputError(f"The ledger {path} cannot be used ({error}). {advice} No release is made.") from error
+        raise InputError(f"The ledger {path} cannot be used ({error}). {advice}") from error
     except OSError as error:
         reason = error.strerror or error
         raise InputError(
-            f"The ledger {path} cannot be used ({reason}). Check its directory, or give another path. "
-            "No release is made."
+            f"The ledger {path} cannot be used ({reason}). Check its directory, or give another path."
         ) from error

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from pointveil.ledger.schema import FIELDS, MICRO, genesis, intended_shape, link, shape
+from pointveil.ledger.schema import FIELDS, MICRO, genesis, intended_shape, seal, shape
 
 Event = dict[str, Any]
 
@@ -19,8 +19,12 @@ class Replay:
 
     caps: dict[int, int] = field(default_factory=dict)
     spent: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    charges: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    named: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     charged: set[int] = field(default_factory=set)
+    answers: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     finished: set[int] = field(default_factory=set)
+    summed: bool = False
     names: set[str] = field(default_factory=set)
     contents: set[bytes] = field(default_factory=set)
 
@@ -28,7 +32,7 @@ class Replay:
 def find_problems(book: sqlite3.Connection, anchors: Iterable[str] = ()) -> list[str]:
     """Return every problem of a ledger as a sentence; an empty list means that there is none."""
     try:
-        return [*check_file(book), *check_chain(book, anchors), *check_sums(book)]
+        return [*check_file(book), *check_events(book, anchors)]
     except (sqlite3.Error, UnicodeError) as error:
         return [f"The ledger cannot be read to its end: {error}."]
 
@@ -43,18 +47,24 @@ def check_file(book: sqlite3.Connection) -> Iterator[str]:
         yield f"The {kind} {name} is not as it was made."
 
 
+def check_events(book: sqlite3.Connection, anchors: Iterable[str] = ()) -> Iterator[str]:
+    """Follow the chain, and add up every account again, without the triggers' help."""
+    yield from check_chain(book, anchors)
+    yield from check_sums(book)
+
+
 def check_chain(book: sqlite3.Connection, anchors: Iterable[str]) -> Iterator[str]:
     """Follow the hashes from the key to the last event, and look for the anchors on the way."""
     head, number = genesis(book), 0
     missing = set(anchors) - {head.hex()}
     for row in book.execute("SELECT * FROM event ORDER BY id"):
         *values, digest = row
-        event = dict(zip(FIELDS, values, strict=True))
+        event = dict(zip(FIELDS, values, strict=False))  # an older ledger has fewer fields
         if event["id"] != number + 1:
             yield f"Events are missing between {number} and {event['id']}."
         if event["previous"] != head:
             yield f"The chain is broken before event {event['id']}."
-        if link(values) != digest:
+        if seal(values) != digest:
             yield f"Event {event['id']} has been changed."
         head, number = digest, event["id"]
         missing.discard(bytes(head).hex())
@@ -66,12 +76,10 @@ def check_chain(book: sqlite3.Connection, anchors: Iterable[str]) -> Iterator[st
 
 
 def check_sums(book: sqlite3.Connection) -> Iterator[str]:
-    """Add up every account again, without the triggers' help."""
+    """Check every event against what those before it add up to."""
     replay = Replay()
-    rows = book.execute("SELECT id, kind, account, name, fingerprint, micro, exact, entry FROM event ORDER BY id")
-    fields = [column[0] for column in rows.description]
-    for row in rows:
-        event = dict(zip(fields, row, strict=True))
+    for row in book.execute("SELECT * FROM event ORDER BY id"):
+        event: Event = {**dict.fromkeys(FIELDS), **dict(zip(FIELDS, row[:-1], strict=False))}
         for problem in RULES.get(event["kind"], unknown)(replay, event):
             yield f"Event {event['id']}: {problem}."
 
@@ -99,15 +107,37 @@ def content(replay: Replay, event: Event) -> Iterator[str]:
 
 def charge(replay: Replay, event: Event) -> Iterator[str]:
     """Check that a charge is its exact value rounded up, and that the cap of that moment had room for it."""
-    account = event["account"]
+    account, micro = event["account"], event["micro"] or 0
     if not is_rounded(event, math.ceil):
         yield f"the charge {event['exact']} is recorded as {event['micro']} millionths"
     if event["name"] not in replay.names:
         yield "a name is charged that has no account"
-    replay.spent[account] += event["micro"] or 0
+    replay.spent[account] += micro
+    replay.charges[account] += 1
+    replay.named[event["name"]] += 0 if event["entry"] in replay.charged else micro  # to two accounts, but once
     replay.charged.add(event["entry"])
     if replay.spent[account] > replay.caps.get(account, 0):
         yield f"account {account} is charged over its cap"
+    replay.summed = replay.summed or event["spent"] is not None
+    if replay.summed:
+        yield from total(replay, event)
+
+
+def total(replay: Replay, event: Event) -> Iterator[str]:
+    """Check that an event carries the sums up to it."""
+    account = event["account"]
+    sums = replay.spent[account], replay.charges[account], replay.named[event["name"]]
+    replay.summed = True
+    if (event["spent"], event["charges"], event["named"]) != sums:
+        yield f"the sums of account {account} are wrong"
+
+
+def answer(replay: Replay, event: Event) -> Iterator[str]:
+    """Check that an answer was charged, and follows the one before it."""
+    entry = event["entry"]
+    if entry not in replay.charged or entry in replay.finished or event["number"] != replay.answers[entry]:
+        yield f"an answer of entry {entry} is out of place"
+    replay.answers[entry] += 1
 
 
 def finish(replay: Replay, event: Event) -> Iterator[str]:
@@ -117,12 +147,27 @@ def finish(replay: Replay, event: Event) -> Iterator[str]:
     replay.finished.add(event["entry"])
 
 
+def output(replay: Replay, event: Event) -> Iterator[str]:
+    """Check that what is written was finished."""
+    if event["entry"] not in replay.finished:
+        yield f"entry {event['entry']} is written without being finished"
+
+
 def unknown(_replay: Replay, event: Event) -> Iterator[str]:
     """Complain of a kind of event that no ledger has."""
     yield f"no event is of the kind {event['kind']!r}"
 
 
-RULES = {"cap": cap, "name": name, "content": content, "charge": charge, "finish": finish}
+RULES: dict[str, Callable[[Replay, Event], Iterator[str]]] = {
+    "cap": cap,
+    "name": name,
+    "content": content,
+    "charge": charge,
+    "answer": answer,
+    "finish": finish,
+    "output": output,
+    "sum": total,
+}
 
 
 def is_rounded(event: Event, rounding: Callable[[Fraction], int]) -> bool:

@@ -3,7 +3,7 @@
 import json
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -32,6 +32,8 @@ class Charge:
         What has been charged under this name, whatever the data: may be published.
     chain
         The hash of the ledger up to this charge, in hexadecimal digits: may be published.
+    seed, fingerprint
+        Of a charge that can be resumed: the seed of the drawing, and which content its answers are about.
     """
 
     entry: int
@@ -42,6 +44,8 @@ class Charge:
     named_before: Fraction
     named_after: Fraction
     chain: str
+    seed: int | None = None
+    fingerprint: bytes | None = field(default=None, repr=False)
 
     def published(self) -> dict[str, Any]:
         """Return what a statement may say of this charge: nothing here depends on the data."""
@@ -54,13 +58,31 @@ class Charge:
 
 
 @dataclass(frozen=True)
-class Finished:
-    """A request that was answered: everything needed to write the same release again."""
+class Kept:
+    """A request that was charged: what the ledger has of it.
+
+    Parameters
+    ----------
+    entry, name, epsilon
+        The charge, the dataset it was made to, and what it cost.
+    seed
+        The seed of the drawing.
+    survey
+        Everything but the answers and the world that is needed to make the release again; None while the answers are
+        not complete.
+    answers
+        The noisy answers so far, as they were kept.
+    written
+        SHA-256 of the files that were written for it.
+    """
 
     entry: int
-    survey: bytes
+    name: str
+    epsilon: Fraction
     seed: int
-    output: dict[str, Any]
+    survey: bytes | None
+    answers: tuple[bytes, ...]
+    written: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -102,6 +124,17 @@ def canonical(facts: Mapping[str, Any]) -> str:
         return json.dumps(dict(facts), sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(f"The ledger keeps plain facts only (text, numbers, lists): {error}.") from error
+
+
+def same_facts(recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Tell whether a request was recorded with these facts.
+
+    Those that an older version did not record are left out; so is what another edition may say in other words, for
+    then the edition is what tells, and the request is refused as such.
+    """
+    other_words = set() if recorded.get("edition") == wanted.get("edition") else {"edition", "parameters", "split"}
+    told = recorded.keys() - other_words
+    return told <= wanted.keys() and all(recorded[fact] == wanted[fact] for fact in told)
 
 
 def decimal(amount: Fraction) -> str:

@@ -7,7 +7,7 @@ import secrets
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,24 +18,29 @@ from pointveil.errors import InputError
 MICRO = 10**6
 PATIENCE = 30  # seconds to wait for another process
 APPLICATION = 0x50564C47  # "PVLG", so that no other database passes for a ledger
-VERSION = 1
+VERSION = 2
+FIRST = 1
+"""The version that had no running sums; `upgrade` continues such a ledger."""
 IDENTITY = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
 DURABLE = ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON")  # a commit waits for the disk
 
-Kind = Literal["cap", "name", "content", "charge", "finish"]
+Kind = Literal["cap", "name", "content", "charge", "answer", "finish", "output", "sum"]
 Value = int | str | bytes | None
 
-FIELDS = (
+FIRST_FIELDS = (
     *("id", "time", "kind", "account", "name", "fingerprint", "micro", "exact", "entry"),
     *("request", "purpose", "seed", "output", "survey", "salt", "previous"),
 )
+FIELDS = (*FIRST_FIELDS, "spent", "charges", "named", "number")
 
 # The triggers look for earlier rows themselves: a UNIQUE index would let INSERT OR REPLACE delete silently.
-SCHEMA = """
+KEY_TABLE = """
 CREATE TABLE secret (
   id INTEGER PRIMARY KEY CHECK (id = 1),
   key BLOB NOT NULL CHECK (length(key) = 32)
 ) STRICT;
+"""
+EVENTS = """
 CREATE TABLE event (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   time TEXT NOT NULL,
@@ -53,6 +58,10 @@ CREATE TABLE event (
   survey BLOB,
   salt BLOB NOT NULL CHECK (length(salt) = 16),
   previous BLOB NOT NULL CHECK (length(previous) = 32),
+  spent INTEGER,
+  charges INTEGER,
+  named INTEGER,
+  number INTEGER,
   hash BLOB NOT NULL CHECK (length(hash) = 32),
   CHECK (CASE kind
     WHEN 'cap' THEN account IS NOT NULL AND micro IS NOT NULL AND exact IS NOT NULL
@@ -60,7 +69,11 @@ CREATE TABLE event (
     WHEN 'content' THEN account IS NOT NULL AND length(fingerprint) IS 32
     WHEN 'charge' THEN account IS NOT NULL AND name IS NOT NULL AND micro IS NOT NULL AND micro > 0
                        AND exact IS NOT NULL AND entry IS NOT NULL AND purpose IS NOT NULL
+    WHEN 'answer' THEN entry IS NOT NULL AND number IS NOT NULL AND purpose IS NOT NULL AND survey IS NOT NULL
     WHEN 'finish' THEN entry IS NOT NULL AND seed IS NOT NULL AND output IS NOT NULL AND survey IS NOT NULL
+    WHEN 'output' THEN entry IS NOT NULL AND output IS NOT NULL
+    WHEN 'sum' THEN account IS NOT NULL AND name IS NOT NULL AND spent IS NOT NULL AND charges IS NOT NULL
+                    AND named IS NOT NULL
     ELSE FALSE END)
 ) STRICT;
 CREATE INDEX event_of_account ON event (kind, account);
@@ -68,12 +81,18 @@ CREATE INDEX event_of_name ON event (kind, name);
 CREATE INDEX event_of_fingerprint ON event (kind, fingerprint);
 CREATE INDEX event_of_entry ON event (kind, entry);
 CREATE INDEX event_of_request ON event (kind, request);
+CREATE INDEX event_of_sum ON event (account) WHERE spent IS NOT NULL;
+CREATE INDEX event_of_named_sum ON event (name) WHERE named IS NOT NULL;
 CREATE VIEW balance AS
   SELECT account,
     (SELECT micro FROM event WHERE kind = 'cap' AND account = opened.account ORDER BY id DESC LIMIT 1) AS cap,
-    (SELECT coalesce(sum(micro), 0) FROM event WHERE kind = 'charge' AND account = opened.account) AS spent,
-    (SELECT count(*) FROM event WHERE kind = 'charge' AND account = opened.account) AS charges
+    coalesce((SELECT spent FROM event WHERE account = opened.account AND spent IS NOT NULL
+      ORDER BY id DESC LIMIT 1), 0) AS spent,
+    coalesce((SELECT charges FROM event WHERE account = opened.account AND spent IS NOT NULL
+      ORDER BY id DESC LIMIT 1), 0) AS charges
   FROM (SELECT DISTINCT account FROM event WHERE kind = 'cap') AS opened;
+"""
+TRIGGERS = """
 CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event
   BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
 CREATE TRIGGER event_is_never_deleted BEFORE DELETE ON event
@@ -84,8 +103,21 @@ CREATE TRIGGER event_comes_last BEFORE INSERT ON event
   BEGIN SELECT RAISE(ABORT, 'an event must follow the last one'); END;
 CREATE TRIGGER charge_stays_within_cap BEFORE INSERT ON event
   WHEN NEW.kind = 'charge'
-    AND NOT EXISTS (SELECT 1 FROM balance WHERE account = NEW.account AND spent + NEW.micro <= cap)
-  BEGIN SELECT RAISE(ABORT, 'the charge is over the cap'); END;
+    AND NOT EXISTS (SELECT 1 FROM balance WHERE account = NEW.account AND spent + NEW.micro <= cap
+      AND NEW.spent IS spent + NEW.micro AND NEW.charges IS charges + 1 AND NEW.named IS NOT NULL)
+  BEGIN SELECT RAISE(ABORT, 'the charge is over the cap, or does not carry the sum'); END;
+CREATE TRIGGER answer_follows_the_last BEFORE INSERT ON event
+  WHEN NEW.kind = 'answer'
+    AND (NOT EXISTS (SELECT 1 FROM event WHERE kind = 'charge' AND entry = NEW.entry)
+      OR EXISTS (SELECT 1 FROM event WHERE kind = 'finish' AND entry = NEW.entry)
+      OR NEW.number IS NOT (SELECT count(*) FROM event WHERE kind = 'answer' AND entry = NEW.entry))
+  BEGIN SELECT RAISE(ABORT, 'an answer must follow a charge and the answers before it'); END;
+CREATE TRIGGER output_follows_finish BEFORE INSERT ON event
+  WHEN NEW.kind = 'output' AND NOT EXISTS (SELECT 1 FROM event WHERE kind = 'finish' AND entry = NEW.entry)
+  BEGIN SELECT RAISE(ABORT, 'only what is finished can be written'); END;
+CREATE TRIGGER sum_is_not_given_twice BEFORE INSERT ON event
+  WHEN NEW.kind = 'sum' AND EXISTS (SELECT 1 FROM event WHERE spent IS NOT NULL AND kind = 'charge')
+  BEGIN SELECT RAISE(ABORT, 'only the charges of an older ledger are summed up'); END;
 CREATE TRIGGER name_has_one_account BEFORE INSERT ON event
   WHEN NEW.kind = 'name' AND EXISTS (SELECT 1 FROM event WHERE kind = 'name' AND name = NEW.name)
   BEGIN SELECT RAISE(ABORT, 'the name has an account already'); END;
@@ -105,6 +137,7 @@ CREATE TRIGGER secret_is_never_changed BEFORE UPDATE ON secret
 CREATE TRIGGER secret_is_never_deleted BEFORE DELETE ON secret
   BEGIN SELECT RAISE(ABORT, 'the key of a ledger is never deleted'); END;
 """
+SCHEMA = KEY_TABLE + EVENTS + TRIGGERS
 
 TAGS = {type(None): "n", int: "i", str: "t", bytes: "b"}
 
@@ -119,6 +152,12 @@ def link(values: Iterable[object]) -> bytes:
     return digest.digest()
 
 
+def seal(values: Sequence[object]) -> bytes:
+    """Hash one row of events; one without running sums as it always was, so that old chains stay whole."""
+    first = len(FIRST_FIELDS)
+    return link(values[:first] if all(value is None for value in values[first:]) else values)
+
+
 def secret_key(book: sqlite3.Connection) -> bytes:
     """Return the key of this ledger's fingerprints."""
     (key,) = book.execute("SELECT key FROM secret").fetchone() or (b"",)
@@ -127,7 +166,7 @@ def secret_key(book: sqlite3.Connection) -> bytes:
 
 def genesis(book: sqlite3.Connection) -> bytes:
     """Return what stands before the first event: a hash of the key, so that the key cannot be exchanged."""
-    return link(("pointveil ledger", VERSION, secret_key(book)))
+    return link(("pointveil ledger", FIRST, secret_key(book)))
 
 
 def fingerprint(book: sqlite3.Connection, content: bytes) -> bytes:
@@ -150,8 +189,9 @@ def append(book: sqlite3.Connection, kind: Kind, **fields: Value) -> bytes:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     known = {"id": number + 1, "time": now, "kind": kind, "salt": secrets.token_bytes(16), "previous": previous}
     row = dict.fromkeys(FIELDS) | fields | known
-    digest = link(row.values())
-    book.execute("INSERT INTO event VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)", (*row.values(), digest))
+    digest = seal(tuple(row.values()))
+    places = ",".join("?" * (len(row) + 1))
+    book.execute(f"INSERT INTO event VALUES ({places})", (*row.values(), digest))  # noqa: S608 - question marks only
     return digest
 
 
@@ -175,11 +215,12 @@ def make(path: Path) -> None:
         draft = Path(folder, "ledger.db")
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with closing(sqlite3.connect(draft, isolation_level=None)) as book:
-            if book.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
-                raise InputError(f"A ledger cannot be kept safely at {path}. Put it on a local disk.")
             book.executescript(f"PRAGMA synchronous = OFF; BEGIN; {IDENTITY} {SCHEMA}")
             book.execute("INSERT INTO secret VALUES (1, ?)", (secrets.token_bytes(32),))
             book.execute("COMMIT")
+            # Last, so that all of it is in the one file that is linked, even if closing the log fails.
+            if book.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
+                raise InputError(f"A ledger cannot be kept safely at {path}. Put it on a local disk.")
         sync(draft, os.O_RDWR)  # once for all: nobody has seen the draft yet
         try:  # unlike a rename, a link never replaces a ledger that another process made meanwhile
             os.link(draft, path)
@@ -226,8 +267,8 @@ def connect(path: Path) -> sqlite3.Connection:
     return book
 
 
-def check_identity(book: sqlite3.Connection, path: Path) -> None:
-    """Refuse other databases, and ledgers of a version that this program does not know."""
+def check_identity(book: sqlite3.Connection, path: Path) -> int:
+    """Return the version of a ledger; refuse other databases, and versions that this program does not know."""
     (application,) = book.execute("PRAGMA application_id").fetchone()
     (version,) = book.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
@@ -237,3 +278,4 @@ def check_identity(book: sqlite3.Connection, path: Path) -> None:
             f"The ledger {path} has version {version}, and this program knows versions up to {VERSION}. "
             "Install a newer Pointveil; do not delete the ledger, it holds what has been spent."
         )
+    return int(version)

@@ -3,14 +3,16 @@
 import hashlib
 import json
 import math
-from datetime import UTC, datetime
+import re
+from datetime import UTC, date, datetime
 from fractions import Fraction
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from pointveil.errors import VerificationError
-from pointveil.statement.signing import SigningKey, check_signature
+from pointveil.files.exact import stated_number
+from pointveil.statement.signing import SigningKey, canonical, check_signed, signed_text
 from pointveil.version import __version__
 
 FIRST_SCHEMA: Final = "pointveil-statement-1"
@@ -23,37 +25,100 @@ NOT_PROMISED = (
     "Facts about places: a release may show that a street is busy, and so where people like someone tend to be.",
     "Correlated records: what one person's points say about another's (a family, a convoy) is not hidden.",
 )
+PROMISES = (
+    (
+        "Whether {unit} is in the data changes the probability of any release, and of anything concluded from it, "
+        "by a factor of at most {factor} (epsilon = {epsilon:g})."
+    ),
+    (  # not said well, but so it stands in statements of the first schema
+        "Whether {unit} is in the data or not changes the odds of anything that can be concluded "
+        "from this release by a factor of at most {factor} (epsilon = {epsilon:g})."
+    ),
+)
 NOT_CHARGED = (
     "A sum below a cap: nothing was charged to a ledger for this release, so nobody keeps account of what other "
     "releases of the same data cost."
 )
 
 
+def _plain(text: str) -> str:
+    """Refuse line breaks, escapes and signs without a shape: what a terminal would obey instead of showing."""
+    if not text.isprintable():
+        raise ValueError("a text has signs in it that cannot be shown")
+    return text
+
+
+def _amount(text: str) -> str:
+    stated_number(text)
+    return text
+
+
+def _file_name(name: str) -> str:
+    """Refuse what is more than a name: a way to another folder."""
+    if Path(name).name != name or name == ".." or "\0" in name or "/" in name:
+        raise ValueError("a file is not named by its name alone")
+    return name
+
+
+def _day(text: str) -> str:
+    if date.fromisoformat(text).isoformat() != text:
+        raise ValueError("a day is not written as in 2026-01-31")
+    return text
+
+
+def _fields(**patterns: str) -> AfterValidator:
+    """Return a check that a dictionary has just these fields, each of this form."""
+
+    def check(facts: dict[str, str]) -> dict[str, str]:
+        if set(facts) != set(patterns) or not all(re.fullmatch(patterns[name], facts[name]) for name in facts):
+            raise ValueError("its fields are not as they should be")
+        return facts
+
+    return AfterValidator(check)
+
+
+Software = Annotated[dict[str, str], _fields(name="pointveil", version=r"[0-9]{1,9}\.[0-9A-Za-z.+-]{1,60}")]
+Randomness = Annotated[dict[str, str], _fields(source=".+", seeded="yes|no")]
+Edition = Annotated[
+    dict[str, str], _fields(method=r"\w+ [0-9]{1,9}, \w+ [0-9]{1,9}", drawing="[1-9][0-9]{0,8}", land="[1-9][0-9]{0,8}")
+]
+Text = Annotated[str, Field(min_length=1, max_length=5000), AfterValidator(_plain)]
+Name = Annotated[str, Field(max_length=60_000)]  # of a column: the user's own, so it may hold any sign
+FileName = Annotated[str, Field(min_length=1, max_length=1000), AfterValidator(_file_name)]
+Crs = Annotated[str, Field(max_length=60_000, pattern=r"^([A-Za-z0-9_]+:[A-Za-z0-9_.-]+|[A-Za-z0-9_]+\[(?s:.*)\])$")]
+Amount = Annotated[str, AfterValidator(_amount)]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Place = Annotated[float, Field(ge=-1e12, le=1e12)]
+Number = Annotated[int, Field(ge=0, lt=2**63)]
+Positive = Annotated[int, Field(ge=1, lt=2**63)]
+STRICT = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True)
+
+
 class Part(BaseModel):
     """A part of the statement: no unknown fields, no change after it is made."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = STRICT
 
 
 class Guarantee(Part):
     """The promise itself."""
 
     definition: Literal["pure differential privacy", "none: a rehearsal"] = "pure differential privacy"
-    epsilon: str
+    epsilon: Amount
     delta: Literal["0"] = "0"
     adjacency: Literal["add or remove one unit"] = "add or remove one unit"
-    unit: str
-    points_per_unit: int
+    unit: Text
+    points_per_unit: Positive
     model: Literal["central"] = "central"
 
 
 class Domain(Part):
     """The public knowledge that was used."""
 
-    crs: str
-    bounds: tuple[float, float, float, float]
-    lattice: float
-    world_sha256: str
+    crs: Crs
+    bounds: tuple[Place, Place, Place, Place]
+    lattice: Annotated[float, Field(gt=0, le=1e6)]
+    world_sha256: Sha256
     roads: bool
     origin: Literal["given by the user, not taken from the data"] = "given by the user, not taken from the data"
 
@@ -61,51 +126,59 @@ class Domain(Part):
 class MethodUsed(Part):
     """How the points were made."""
 
-    name: str
+    name: Text
     parameters: dict[str, Any]
-    split: dict[str, str]
+    split: dict[Text, Amount]
 
 
 class Question(Part):
     """One noisy answer that was paid for."""
 
-    purpose: str
+    purpose: Text
     question: Literal["count", "scatter"]
-    theorem: str
-    cells: int
-    sensitivity: int
-    epsilon: str
-    sampler: str
+    theorem: Text
+    cells: Positive
+    sensitivity: Positive
+    epsilon: Amount
+    sampler: Text
     reads: Literal["private"] = "private"
 
 
 class LedgerEntry(Part):
     """Where the charge stands in the owner's ledger."""
 
-    entry: int
-    chain_sha256: str
-    spent_before: str
-    spent_after: str
+    entry: Positive
+    chain_sha256: Sha256
+    spent_before: Amount
+    spent_after: Amount
+
+
+class Recorded(Part):
+    """The survey that the points are drawn from; the world's digest stands in the domain."""
+
+    answers_sha256: Sha256
+    method_sha256: Sha256
+    layout_sha256: Sha256
 
 
 class OutputFile(Part):
     """One file of the release."""
 
-    name: str
-    sha256: str
-    bytes: int
+    name: FileName
+    sha256: Sha256
+    bytes: Number
 
 
 class Output(Part):
     """What was written; the hash of the points is over whole lattice steps, `steps_per_unit` to a unit of the CRS."""
 
-    rows: int
-    columns: tuple[str, ...]
-    x: str | None
-    y: str | None
-    crs: str
+    rows: Number
+    columns: tuple[Name, ...]
+    x: Name | None
+    y: Name | None
+    crs: Crs
     steps_per_unit: Annotated[int, Field(ge=1, le=10**9)] | None = None
-    points_sha256: str
+    points_sha256: Sha256
     files: tuple[OutputFile, ...] = ()
 
 
@@ -113,8 +186,8 @@ class Signature(Part):
     """Who signed the statement."""
 
     algorithm: Literal["Ed25519"] = "Ed25519"
-    public_key: str
-    value: str
+    public_key: Text
+    value: Text
 
 
 class Statement(Part):
@@ -141,33 +214,30 @@ class Statement(Part):
     """
 
     schema_name: Literal["pointveil-statement-1", "pointveil-statement-2"] = Field(default=SCHEMA, alias="schema")
-    release: str
-    made: str
-    software: dict[str, str]
-    rehearsal: str | None
+    release: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+    made: Annotated[str, AfterValidator(_day)]
+    software: Software
+    rehearsal: Text | None
     guarantee: Guarantee
     domain: Domain
     method: MethodUsed | None
-    edition: dict[str, str] | None = None
+    edition: Edition | None = None
+    survey: Recorded | None = None
     questions: tuple[Question, ...]
-    post_processing: tuple[str, ...]
-    unprotected: tuple[str, ...] = ()
-    randomness: dict[str, str]
-    numerics: str = (
-        "each record is placed by itself, on a lattice; counts, noise and weights are integers and exact fractions"
-    )
+    post_processing: tuple[Text, ...]
+    unprotected: tuple[Text, ...] = ()
+    randomness: Randomness
+    numerics: Text
     ledger: LedgerEntry | None
-    not_promised: tuple[str, ...]
-    in_plain_words: str
+    not_promised: tuple[Text, ...]
+    in_plain_words: Text
     output: Output | None = None
     signature: Signature | None = None
-
-    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     def to_json(self) -> str:
         """Return the canonical text, with its own digest as the last field."""
         content = self._content()
-        content["digest"] = _digest(content)
+        content["digest"] = digest_of(content)
         return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
     def with_output(self, output: Output) -> "Statement":
@@ -178,16 +248,12 @@ class Statement(Part):
         """Return the same statement with a signature; without a key, as it is."""
         if key is None:
             return self
-        value = key.sign(self._signed_text())
+        value = key.sign(signed_text(self._content()))
         return self.model_copy(update={"signature": Signature(public_key=key.public, value=value)})
 
     def check_signature(self, public_key: str | None = None) -> None:
         """Raise VerificationError unless the statement was signed: by this key, or by the one it names itself."""
-        if self.signature is None:
-            raise VerificationError("The statement is not signed.")
-        if public_key is not None and self.signature.public_key != public_key:
-            raise VerificationError(f"The statement was signed by another key: {self.signature.public_key}.")
-        check_signature(self.signature.public_key, self.signature.value, self._signed_text())
+        check_signed(self._content(), public_key)
 
     def _content(self) -> dict[str, Any]:
         """Return the fields of this schema; a statement that is not signed has none for a signature."""
@@ -195,19 +261,19 @@ class Statement(Part):
         if self.signature is None:
             del content["signature"]
         if self.schema_name == FIRST_SCHEMA:
-            del content["edition"]
+            del content["edition"], content["survey"]
             (content["output"] or {}).pop("steps_per_unit", None)
         return content
-
-    def _signed_text(self) -> bytes:
-        content = self._content()
-        content.pop("signature", None)
-        return _canonical(content)
 
     @property
     def in_short(self) -> str:
         """Epsilon and the protected unit, for one line of text."""
         return f"epsilon {self.guarantee.epsilon}, {self.rehearsal or f'protects {self.guarantee.unit}'}"
+
+    @property
+    def promise(self) -> str:
+        """What epsilon means for one unit, in today's words; of a rehearsal, what it says of itself."""
+        return self.in_plain_words if self.rehearsal else plain_words(self.guarantee.epsilon, self.guarantee.unit)
 
     def __repr__(self) -> str:
         used = "no method yet" if self.method is None else self.method.name
@@ -215,7 +281,7 @@ class Statement(Part):
 
     def __str__(self) -> str:
         lines = [
-            self.in_plain_words,
+            self.promise,
             *(f"  {question.epsilon:>12}  {question.purpose} ({question.question})" for question in self.questions),
             f"  {self.guarantee.epsilon:>12}  in all",
         ]
@@ -226,26 +292,9 @@ class Statement(Part):
         return "\n".join(lines)
 
 
-def parse_statement(text: str) -> Statement:
-    """Return the statement in `text`; raises ValueError if even one character is not as it was written."""
-    content = json.loads(text)
-    if not isinstance(content, dict):
-        raise TypeError("not an object")
-    claimed = content.pop("digest", None)
-    if claimed != _digest(content):
-        raise ValueError("its digest does not fit its content")
-    statement = Statement.model_validate(content)
-    if statement.to_json() != text:
-        raise ValueError("it is not in its canonical form")
-    return statement
-
-
-def _digest(content: dict[str, Any]) -> str:
-    return hashlib.sha256(_canonical(content)).hexdigest()
-
-
-def _canonical(content: dict[str, Any]) -> bytes:
-    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+def digest_of(content: dict[str, Any]) -> str:
+    """Return the hash of facts, whatever their order."""
+    return hashlib.sha256(canonical(content)).hexdigest()
 
 
 def statement_schema() -> dict[str, Any]:
@@ -279,7 +328,7 @@ def explain(statement: Statement) -> str:
     unit = statement.guarantee.unit
     what = "point" if unit == ONE_POINT else "person"
     lines = [
-        statement.in_plain_words,
+        statement.promise,
         "",
         f"Protected is: {unit}.",
         f"Suppose somebody suspects that a certain {what} is in the data, and thinks the chances are",
@@ -288,6 +337,8 @@ def explain(statement: Statement) -> str:
             f"and at least {raised(before, -epsilon):.1%}."
             for before in (0.01, 0.1, 0.5)
         ),
+        f"Suppose they know that the {what} is in the data, and ask in which of two places. That is twice the step:",
+        f"  50%: at most {raised(0.5, 2 * epsilon):.1%}, and at least {raised(0.5, -2 * epsilon):.1%}.",
         "This holds whatever else they know, now or later, and however they compute.",
     ]
     if statement.guarantee.unit == ONE_POINT:
@@ -307,11 +358,8 @@ def raised(chance: float, epsilon: float) -> float:
     return odds / (1 + odds)
 
 
-def plain_words(epsilon: float, unit: str) -> str:
+def plain_words(epsilon: Fraction | str, unit: str, words: str = PROMISES[0]) -> str:
     """Return what epsilon means for one unit, in a sentence."""
-    odds = math.exp(epsilon)
-    factor = f"{odds:.3g}" if odds < 1000 else f"{odds:.1e}"
-    return (
-        f"Whether {unit} is in the data or not changes the odds of anything that can be concluded "
-        f"from this release by a factor of at most {factor} (epsilon = {epsilon:g})."
-    )
+    most = math.exp(Fraction(epsilon))
+    factor = f"{most:.3g}" if most < 1000 else f"{most:.1e}"
+    return words.format(unit=unit, factor=factor, epsilon=float(Fraction(epsilon)))

@@ -60,7 +60,7 @@ def _loss(statement: Statement) -> dict[str, Any]:
         "privacy_unit": "Event-level" if guarantee.unit == ONE_POINT else "User-level",
         "privacy_unit_details": f"{guarantee.adjacency.capitalize()}: {guarantee.unit}.",
         "privacy_parameters": {"epsilon": float(Fraction(guarantee.epsilon)), "delta": 0},
-        "privacy_parameters_details": f"epsilon is exactly {guarantee.epsilon}. {statement.in_plain_words}",
+        "privacy_parameters_details": f"epsilon is exactly {guarantee.epsilon}. {statement.promise}",
     }
 
 

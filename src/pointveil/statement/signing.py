@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
+import json
 import os
-import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 CONTEXT = b"pointveil-statement-1\n"
 """Stands before every signed text, so that a signature can mean nothing else."""
+LONGEST = 10_000
+"""Bytes of a file with a key; more is not one."""
 
 
 def default_key_path() -> Path:
@@ -71,9 +73,14 @@ class SigningKey:
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
         try:
-            private = load_pem_private_key(path.read_bytes(), password=None)
+            with path.open("rb") as file:
+                mode, content = os.fstat(file.fileno()).st_mode, file.read(LONGEST)
         except OSError as fault:
             raise InputError(f"The key {path} cannot be read: {fault.strerror}. Make one: pointveil keys new") from None
+        if os.name == "posix" and mode & 0o077:
+            raise InputError(f"Other users may open the key {path}. Close it to them with: chmod 600 '{path}'")
+        try:
+            private = load_pem_private_key(content, password=None)
         except (ValueError, TypeError):
             raise InputError(f"{path} is not a private key made by 'pointveil keys new'.") from None
         if not isinstance(private, library.Ed25519PrivateKey):
@@ -85,7 +92,7 @@ class SigningKey:
         return base64.b64encode(self._private.sign(CONTEXT + text)).decode()
 
 
-def find_key(given: SigningKey | str | os.PathLike[str] | Own | None) -> SigningKey | None:
+def find_key(given: SigningKey | str | os.PathLike[str] | Own | None = OWN) -> SigningKey | None:
     """Return the key that was named, or the user's own if there is one, or none if that was said."""
     if given is None or isinstance(given, SigningKey):
         return given
@@ -95,27 +102,55 @@ def find_key(given: SigningKey | str | os.PathLike[str] | Own | None) -> Signing
     return SigningKey.read(own) if own.is_file() else None
 
 
-def check_signature(public: str, signature: str, text: bytes) -> None:
-    """Raise VerificationError unless the signature is that of this text by this key."""
+def canonical(content: dict[str, Any]) -> bytes:
+    """Return facts as text: the same facts, the same text."""
+    return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+def signed_text(content: dict[str, Any]) -> bytes:
+    """Return what is signed of a statement: all its fields but the signature and the digest."""
+    return canonical({name: value for name, value in content.items() if name not in ("signature", "digest")})
+
+
+def check_signed(content: dict[str, Any], public_key: str | None = None) -> str:
+    """Return the key that signed a statement; raise VerificationError if none did, or another than `public_key`.
+
+    The statement is taken as it stands in its file: nothing else in it needs to be right yet.
+    """
+    if "signature" not in content:
+        raise VerificationError("The statement is not signed.")
+    signature = content["signature"] if isinstance(content["signature"], dict) else {}
+    stated, value = str(signature.get("public_key")), str(signature.get("value"))
+    key, signed = _decode(stated, 32), _decode(value, 64)
+    if public_key is not None and stated != public_key:
+        raise VerificationError(f"The statement was signed by another key: {stated}.")
     library = _library()
     from cryptography.exceptions import InvalidSignature
 
     try:
-        key = library.Ed25519PublicKey.from_public_bytes(_decode(public, 32))
-        key.verify(_decode(signature, 64), CONTEXT + text)
-    except InvalidSignature:
+        library.Ed25519PublicKey.from_public_bytes(key).verify(signed, CONTEXT + signed_text(content))
+    except (InvalidSignature, ValueError):
         raise VerificationError("The signature is not that of this statement by this key.") from None
+    return stated
 
 
 def read_public_key(text_or_path: str) -> str:
     """Return a public key from a file or from itself."""
-    path = Path(text_or_path)
-    text = path.read_text(encoding="ascii", errors="replace").strip() if path.is_file() else text_or_path.strip()
+    for text in (text_or_path.strip(), _first_bytes(text_or_path).decode("ascii", "replace").strip()):
+        try:
+            _decode(text, 32)
+        except VerificationError:
+            continue
+        return text
+    raise InputError(f"{text_or_path[:200]!r} is neither a public key nor a file with one.")
+
+
+def _first_bytes(path: str) -> bytes:
     try:
-        _decode(text, 32)
-    except VerificationError:
-        raise InputError(f"'{text_or_path}' is neither a public key nor a file with one.") from None
-    return text
+        with Path(path).open("rb") as file:
+            return file.read(LONGEST)
+    except (OSError, ValueError):  # no file, or no name of one
+        return b""
 
 
 def _decode(text: str, length: int) -> bytes:
@@ -124,7 +159,7 @@ def _decode(text: str, length: int) -> bytes:
         content = base64.b64decode(text.encode("ascii"), validate=True)
     except (binascii.Error, UnicodeEncodeError):
         content = b""
-    if len(content) != length or base64.b64encode(content).decode() != text or re.search(r"\s", text):
+    if len(content) != length or base64.b64encode(content).decode() != text:
         raise VerificationError("The signature or its key is not well-formed.")
     return content
 

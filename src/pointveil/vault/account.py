@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from pointveil.errors import BudgetError
-from pointveil.files.exact import exact_number
+from pointveil.files.exact import MOST_EPSILON, exact_number
 
-LEAST_EPSILON, MOST_EPSILON = Fraction(1, 10**6), 100
+LEAST_EPSILON = Fraction(1, 10**6)
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ class DiscreteLaplace:
 
 @dataclass(frozen=True)
 class OpenDPLaplace:
-    """The same law drawn by OpenDP, for owners who must use a vetted library.
+    """The same law drawn by OpenDP, for owners who must use its library; noise.md says what it promises.
 
     Parameters
     ----------

@@ -4,6 +4,11 @@ from dataclasses import dataclass
 
 from pointveil.statement import ONE_POINT
 
+SAME_NAME = (
+    "Names are compared as text, each by itself, without white space around it, in Unicode's form NFC, and numbers as "
+    "decimals without needless zeros: 7, 7.0 and '7' are one person, '007' is another, and a blank is nobody."
+)
+
 
 @dataclass(frozen=True)
 class Protection:
@@ -35,7 +40,10 @@ class Protection:
     def limits(self) -> tuple[str, ...]:
         """What this unit does not protect, in words."""
         if self.person is not None:
-            return ("Groups of people: k people together are protected with k times epsilon.",)
+            return (
+                "Groups of people: k people together are protected with k times epsilon.",
+                f"People with several names: a person is all records with one name. {SAME_NAME}",
+            )
         return (
             "A person with several points: k points together are protected only with k times epsilon.",
             "People as such: give a person column to protect a person with all their points.",

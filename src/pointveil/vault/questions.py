@@ -1,8 +1,9 @@
 """What may be asked of a vault, and what a question must look like."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,3 +74,52 @@ class Respondent(Protocol):
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Answer roughly where in each region the points are."""
         ...
+
+
+TRIED_ALONE = 3
+"""Points that are also looked up by themselves, for each question: the first of the first batch."""
+
+
+class NotOneByOneError(TypeError):
+    """Cells or sites do not look at each point by itself; a fault of their code."""
+
+
+class OneByOne:
+    """Cells or sites that are tried on a few points alone, which must be where they were among all.
+
+    Parameters
+    ----------
+    question
+        The cells or the sites.
+    """
+
+    def __init__(self, question: Any) -> None:
+        self._question = question
+        self._tried = False
+
+    def locate(self, xy: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the cell of each point."""
+        (found,) = self._tried_alone(lambda some: (self._question.locate(some),), xy)
+        return found
+
+    def locate_sites(self, xy: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the region and the site of each point."""
+        region, site = self._tried_alone(self._question.locate_sites, xy)
+        return region, site
+
+    def _tried_alone(self, locate: Callable[[Any], Any], xy: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]:
+        found = tuple(one_each(part, xy) for part in locate(xy))
+        for place in range(0 if self._tried else min(TRIED_ALONE, len(xy))):
+            self._tried = True
+            point = xy[place : place + 1]
+            if any(one_each(own, point)[0] != part[place] for part, own in zip(found, locate(point), strict=True)):
+                raise NotOneByOneError("locate must look at each point by itself: its neighbours changed its cell.")
+        return found
+
+
+def one_each(located: NDArray[np.int64], xy: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the cell of each point; refuse cells that would count a point twice, as one that lies on a border."""
+    found = np.asarray(located)
+    if found.shape != (len(xy),) or (len(xy) and found.dtype.kind not in "iu"):
+        raise NotOneByOneError("locate must return exactly one cell, a whole number, for each point.")
+    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -61,7 +62,9 @@ class Rehearsal(Vault):
             raise InputError("A rehearsal is not private: it is refused by the ledger.")
         protection = Protection() if person is None else Protection(max_points, person)
         points = open_points(source, columns=columns, crs=crs, person=person)
-        engine = make_engine(points, world, protection)
+        engine = make_engine(
+            points, world, protection, lambda: hashlib.sha256(f"bounding {seed}".encode()).digest()[:16]
+        )
         return cls(engine, world, Account(exact_epsilon(epsilon)), protection, noise="exact", words=SeededWords(seed))
 
     @property

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.engines import AtMost, LocalEngine
+from pointveil.engines import AtMost, LocalEngine, fresh_key
 from pointveil.errors import InputError
-from pointveil.formats import Layout, PointSource, open_points
+from pointveil.formats import DamagedError, Layout, PointSource, open_points
 from pointveil.ledger import OWN, Charge, Ledger, Own, open_ledger
 from pointveil.statement import Statement, describe
 from pointveil.vault.account import Account, Spend, exact_epsilon
@@ -25,14 +25,13 @@ from pointveil.vault.cleaning import Cleaner
 from pointveil.vault.kernel import scatter_tokens
 from pointveil.vault.noise import NOISES, secure_words
 from pointveil.vault.protection import Protection
-from pointveil.vault.questions import Cells, Share, Sites
+from pointveil.vault.questions import Cells, NotOneByOneError, OneByOne, Share, Sites, one_each
 from pointveil.world import World
 
 if TYPE_CHECKING:
     from pointveil.vault.rehearsal import Rehearsal
 
 MOST_CELLS = 50_000_000
-UNREADABLE = b"data that could not be read"
 Answer = TypeVar("Answer")
 
 
@@ -72,7 +71,7 @@ class Vault:
         *,
         noise: str = "exact",
         words: Callable[[int], NDArray[np.uint64]] = secure_words,
-        ledger: Callable[[bytes], Charge] | None = None,
+        ledger: Callable[[bytes | None], Charge] | None = None,
     ) -> None:
         if noise not in NOISES:
             raise InputError(f"noise must be one of {', '.join(NOISES)}, not {noise!r}.")
@@ -99,7 +98,8 @@ class Vault:
         ledger: Ledger | str | PathLike[str] | Own | None = OWN,
         dataset: str | None = None,
         request: str | None = None,
-        purpose: dict[str, str] | None = None,
+        purpose: dict[str, Any] | None = None,
+        seed: int | None = None,
     ) -> Vault:
         """Open a vault on a file or frame of private points.
 
@@ -123,19 +123,21 @@ class Vault:
             Where the whole epsilon is charged, durably, before the first question is answered (by default your own
             ledger; with None nothing is charged, and the statement says so); under which name; and what to write
             down with it.
+        seed
+            Only for who keeps every answer in the ledger before anything is made of it: such a request is charged once.
         """
         spendable = exact_epsilon(epsilon)
         protection = Protection() if person is None else Protection(max_points, person)
         points = open_points(source, columns=columns, crs=crs, person=person)
         engine = make_engine(points, world, protection)
-        pay: Callable[[bytes], Charge] | None = None
+        pay: Callable[[bytes | None], Charge] | None = None
         book = open_ledger(ledger)
         if book is not None:
             name = dataset or _name_of(source)
 
-            def pay(content: bytes) -> Charge:
+            def pay(content: bytes | None) -> Charge:
                 return book.charge(
-                    dataset=name, content=content, epsilon=spendable, purpose=purpose or {}, request=request
+                    dataset=name, content=content, epsilon=spendable, purpose=purpose or {}, request=request, seed=seed
                 )
 
         return cls(engine, world, Account(spendable), protection, noise=noise, ledger=pay)
@@ -160,7 +162,8 @@ class Vault:
         size = _checked_size(len(cells))
         law = NOISES[self.__noise](share.epsilon / self.points_per_unit)
         self._spend(Spend(share.purpose, share.epsilon, "count", size))
-        tally = ask(lambda: self.__engine.sum(lambda xy: tally_cells(cells, xy, size), size))
+        tried = OneByOne(cells)
+        tally = ask(lambda: self.__engine.sum(lambda xy: tally_cells(tried, xy, size), size), self._paid)
         return NoisyCounts(tally + law.draw(size, self.__words), share.purpose, share.epsilon, self.points_per_unit)
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
@@ -182,7 +185,8 @@ class Vault:
                 epsilon_per_use=share.epsilon / (self.points_per_unit * max_uses),
                 max_uses=max_uses,
                 words=self.__words,
-            )
+            ),
+            self._paid,
         )
         return NoisyPoints(region, site, share.purpose, share.epsilon, self.points_per_unit)
 
@@ -239,19 +243,33 @@ class Vault:
         self.__engine.forget()
         self.__account.close()
 
+    @property
+    def _paid(self) -> Fraction:
+        """What stays paid if a question fails: all of it, where it is charged in advance."""
+        return self.__account.spent if self.__ledger is None else self.epsilon
+
+    def pay(self) -> Charge | None:
+        """Charge the whole epsilon to the ledger, if there is one and that was not done yet; one thread at a time."""
+        with self.__lock:
+            if self.__ledger is not None and self.__charge is None:
+                try:
+                    content = ask(self.__engine.digest, self._paid)
+                except (RuntimeError, MemoryError):
+                    # Whether the data could be read is an answer too, so it is paid for like any other: by name.
+                    self.__charge = self.__ledger(None)
+                    raise
+                self.__charge = self.__ledger(content)
+            return self.__charge
+
+    def skip(self, share: Share, question: str, cells: int) -> None:
+        """Count a question as asked whose answer is in the ledger already."""
+        self._spend(Spend(share.purpose, share.epsilon, question, cells))
+
     def _spend(self, spend: Spend) -> None:
-        """Write the price down before anything is asked: in the ledger first, if there is one; one thread at a time."""
+        """Write the price down before anything is asked, in the ledger too, if there is one."""
         with self.__lock:
             self.__account.spend(spend)
-            if self.__ledger is None or self.__charge is not None:
-                return
-            try:
-                content = ask(self.__engine.digest)
-            except (RuntimeError, MemoryError):
-                # Whether the data could be read is an answer too, so it is paid for like any other.
-                self.__charge = self.__ledger(UNREADABLE)
-                raise
-            self.__charge = self.__ledger(content)
+        self.pay()
 
     def __repr__(self) -> str:
         stamp = "Rehearsal, not private" if self.rehearsal else "Vault"
@@ -264,9 +282,11 @@ class Vault:
         raise TypeError("A vault cannot be copied or pickled: its points must stay where they are.")
 
 
-def make_engine(points: PointSource, world: World, protection: Protection) -> LocalEngine:
+def make_engine(
+    points: PointSource, world: World, protection: Protection, make_key: Callable[[], bytes] = fresh_key
+) -> LocalEngine:
     """Return what reads, cleans and bounds the points."""
-    at_most = None if protection.person is None else AtMost(protection.points)
+    at_most = None if protection.person is None else AtMost(protection.points, key=make_key())
     return LocalEngine(points, Cleaner.of(world, points.layout.crs), at_most)
 
 
@@ -274,7 +294,8 @@ def locate_sites(
     engine: LocalEngine, regions: Sites, counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the region and the site of every point that has one; exact, so it must not leave."""
-    located = [tuple(one_each(part, xy) for part in regions.locate_sites(xy)) for xy in engine.points()]
+    tried = OneByOne(regions)
+    located = [tried.locate_sites(xy) for xy in engine.points()]
     region = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[0] for pair in located)])
     site = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[1] for pair in located)])
     known = (region >= 0) & (region < len(counts))
@@ -282,22 +303,14 @@ def locate_sites(
     return region[known], site[known]
 
 
-def tally_cells(cells: Cells, xy: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+def tally_cells(cells: Cells | OneByOne, xy: NDArray[np.float64], size: int) -> NDArray[np.int64]:
     """Return the exact number of points in each cell; a point with no cell of its own is counted nowhere."""
     located = one_each(cells.locate(xy), xy)
     nowhere = (located < 0) | (located >= size)
     return np.bincount(np.where(nowhere, size, located), minlength=size + 1)[:size]
 
 
-def one_each(located: NDArray[np.int64], xy: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the cell of each point; refuse cells that would count a point twice, as one that lies on a border."""
-    found = np.asarray(located)
-    if found.shape != (len(xy),):
-        raise TypeError("locate must return exactly one cell for each point")
-    return found
-
-
-def ask(question: Callable[[], Answer]) -> Answer:
+def ask(question: Callable[[], Answer], paid: Fraction) -> Answer:
     """Return the exact answer; if it fails, say so without a word about the points, and let no value warn."""
     fault: Exception
     try:
@@ -307,6 +320,9 @@ def ask(question: Callable[[], Answer]) -> Answer:
     except MemoryError:
         # The text of the error would tell how many points there are.
         fault = MemoryError("There is not enough memory to answer the question; its price stays paid.")
+    except (DamagedError, NotOneByOneError) as known:
+        # These texts name a file or a rule, and no record.
+        fault = type(known)(f"{known} Epsilon {paid} stays paid.")
     except Exception:  # noqa: BLE001 - whatever went wrong, its text may quote a point
         fault = RuntimeError("The question could not be answered; its price stays paid.")
     # Raised out here, so that it carries no trace of what went wrong, nor of the values at hand then.

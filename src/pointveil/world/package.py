@@ -13,7 +13,7 @@ import shapely
 from pointveil.errors import InputError
 from pointveil.files.crs import for_gdal
 from pointveil.files.vector_layer import LINES, POLYGONS, gdal_name, vector_file
-from pointveil.files.whole import write_whole
+from pointveil.files.whole import refuse_existing, write_whole
 from pointveil.world.layers import read_layer
 from pointveil.world.roads import plain_attributes
 
@@ -34,11 +34,12 @@ class Parts:
     attributes: Any
 
 
-def write(path: str | os.PathLike[str], parts: Parts) -> None:
+def write(path: str | os.PathLike[str], parts: Parts, *, force: bool = False) -> None:
     """Write a new GeoPackage, whole or not at all."""
     target = Path(path)
     if target.suffix.lower() != ".gpkg":
         raise InputError(f"A world must be written to a .gpkg file, not to {target.name}.")
+    refuse_existing(target, force=force)
     write_whole(target, lambda draft: _write_layers(draft, parts), companions=("{name}-wal", "{name}-shm"))
 
 

@@ -136,11 +136,11 @@ class World:
         world.check()
         return world
 
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the world to one GeoPackage, whole or not at all."""
+    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the world to one GeoPackage, whole or not at all; one that exists is replaced only with `force`."""
         areas = self.boundary, self.out_of_bounds, self.given_land
         lines = (None, None) if self.roads is None else (self.roads.lines, self.roads.attributes)
-        package.write(path, package.Parts(self.projection.crs, *areas, *lines))
+        package.write(path, package.Parts(self.projection.crs, *areas, *lines), force=force)
 
     @cached_property
     def boundary_m(self) -> Any:

@@ -58,7 +58,7 @@ def sites_not_blurred(patch: pytest.MonkeyPatch) -> None:
 
 
 def everybody_kept(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(pointveil.engines.at_most.AtMost, "keeps", lambda _, person, __: np.ones(len(person), dtype=bool))
+    patch.setattr(pointveil.engines.at_most.AtMost, "chosen", lambda _, __, counts: counts)
 
 
 def one_point_charged_for_many(patch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,9 @@ def answer_with(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
     def count(self: Any, cells: Any, share: Share) -> NoisyCounts:
         size, k = len(cells), self.points_per_unit
         self._spend(pointveil.vault.account.Spend(share.purpose, share.epsilon, "count", size))
-        exact = vault.ask(lambda: self._Vault__engine.sum(lambda xy: vault.tally_cells(cells, xy, size), size))
+        exact = vault.ask(
+            lambda: self._Vault__engine.sum(lambda xy: vault.tally_cells(cells, xy, size), size), share.epsilon
+        )
         noise = pointveil.vault.noise.NOISES["exact"](share.epsilon / k).draw(size, pointveil.vault.noise.secure_words)
         return NoisyCounts(change(exact, noise, cells=cells, vault=self), share.purpose, share.epsilon, k)
 

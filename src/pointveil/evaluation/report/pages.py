@@ -45,7 +45,7 @@ def statement_data(statement: Statement | None) -> dict[str, Any] | None:
         return None
     content = statement.model_dump(mode="json", by_alias=True)
     return {
-        "words": statement.in_plain_words,
+        "words": statement.promise,
         "rehearsal": statement.rehearsal,
         "epsilon": statement.guarantee.epsilon,
         "unit": statement.guarantee.unit,

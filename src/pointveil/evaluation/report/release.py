@@ -121,7 +121,7 @@ def _cards(xy: XY, statement: Statement, predicted: float | None) -> list[Card]:
     epsilon = float(Fraction(statement.guarantee.epsilon))
     drawn = "Each is drawn from noisy counts. No line of the file stands for a person."
     answers = [
-        Card("How is everybody protected?", f"epsilon = {epsilon:g}", statement.in_plain_words, "none"),
+        Card("How is everybody protected?", f"epsilon = {epsilon:g}", statement.promise, "none"),
         Card("What is in the file?", f"{len(xy):,} points", drawn, "none"),
     ]
     if predicted is not None:

@@ -1,15 +1,18 @@
 """Try to break a promise: run every case against a subject, and tell what was proved."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from pointveil.lab.audit.city import ACROSS, HOME, IN_COMPANY, ONE_STRANGER, ROUND_THE_CORNER, City
 from pointveil.lab.audit.evidence import CONFIDENCE, Evidence, Trials, examine
+from pointveil.lab.audit.files import command_subject
 from pointveil.lab.audit.neighbours import Pair, find_jumps, pairs_for
 from pointveil.lab.audit.questions import QUESTIONS
 from pointveil.lab.audit.subjects import MAX_POINTS, Subject, method_subject
 from pointveil.lab.audit.trials import canary_trials, pair_trials, pool
 from pointveil.methods import METHODS
+from pointveil.placement import AlongRoads
 
 SUSPICION = 0.75  # how sure a test must be that a promise is broken, for another one on fresh trials to be made
 MORE_TESTS = 2
@@ -148,4 +151,14 @@ def subjects(*, persons: bool = False) -> dict[str, Subject]:
     for method in METHODS.values() if persons else ():
         subject = method_subject(method, points_per_unit=MAX_POINTS)
         rows[subject.name] = subject
-    return {**QUESTIONS, **rows}
+    return {**QUESTIONS, **rows, **more_rows()}
+
+
+def more_rows() -> dict[str, Subject]:
+    """Return settings that no row of the table has: a small epsilon, offsets by edge, files and the command line."""
+    road = replace(METHODS["road"], placement=AlongRoads(offsets="edge"))
+    return {
+        "veil, ε = 1/4": replace(method_subject(METHODS["veil"], claim=Fraction(1, 4)), name="veil, ε = 1/4"),
+        "road, offsets by edge": replace(method_subject(road), name="road, offsets by edge"),
+        "ugrid-uni, person, command line": command_subject("ugrid-uni", points_per_unit=MAX_POINTS),
+    }

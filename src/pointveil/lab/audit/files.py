@@ -1,0 +1,127 @@
+"""The long way round: records in a file of many batches, read again for every question, through the command line."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from pyarrow import csv
+
+from pointveil.cells import Floats
+from pointveil.lab.audit.subjects import CLAIM, Asked, Records, Spy, Subject, describe
+from pointveil.releases import draw
+from pointveil.surveys import Replay, Survey
+from pointveil.vault import NoisyCounts
+from pointveil.world import World
+
+BATCH_ROWS = ("formats.base", "formats.parquet", "formats.geojson")
+READ_ROWS = ("formats.vector", "formats.geopackage")
+BATCHES = 64
+LEAST_ROWS = 7
+BYTES_PER_ROW = 24
+LONGEST_ROW = 64
+"""Bytes of a line: fewer than most have, so that a block is a batch at most; and more than any has, so that it fits."""
+
+
+@contextlib.contextmanager
+def small_batches(rows: int, *, kept: bool = False) -> Iterator[None]:
+    """Let files be read so many records at a time; unless they are kept in memory, each question reads them again."""
+    sizes = {f"{module}.BATCH_ROWS": rows for module in BATCH_ROWS}
+    sizes |= {f"{module}.READ_ROWS": rows for module in READ_ROWS}
+    sizes |= {"formats.records.BLOCK_BYTES": max(LONGEST_ROW, rows * BYTES_PER_ROW)}
+    sizes |= {} if kept else {"engines.local.KEEP_AT_MOST": -1}
+    with contextlib.ExitStack() as stack:
+        for name, size in sizes.items():
+            stack.enter_context(patch(f"pointveil.{name}", size))
+        yield
+
+
+@dataclass(frozen=True)
+class OnDisk:
+    """Records that wait to be written to a file, beside their world."""
+
+    records: Records
+    world: World
+    claim: Fraction
+    points_per_unit: int
+
+    def options(self) -> list[str]:
+        """Return what to say on the command line."""
+        who = ["--person", "person", "--max-points", str(self.points_per_unit)] if self.points_per_unit > 1 else []
+        place = ["--world", str(world_file(self.world)), "--columns", "x,y", "--crs", self.world.projection.crs]
+        return [*place, "--epsilon", str(self.claim), "--ledger", "ledger.db", *who]
+
+
+def command_subject(method: str, *, points_per_unit: int = 1, claim: Fraction = CLAIM) -> Subject:
+    """Return a method as a subject, as its user meets it: the command, and the survey that it leaves."""
+
+    def publish(spy: Any) -> tuple[Floats, str]:
+        disk: OnDisk = spy.vault
+        rows = max(LEAST_ROWS, len(disk.records.xy) // BATCHES)
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), small_batches(rows):
+            csv.write_csv(disk.records.table(), "private.csv")
+            code = run(["survey", "private.csv", "answers", "--method", method, *disk.options()])
+            left = sorted(path.name for path in Path().iterdir())
+            found = Survey.read("answers")
+        spy.asked.extend(replayed(found))
+        sizes = [len(asked.about) for asked in spy.asked if isinstance(asked.answer, NoisyCounts)]
+        made = draw(found)
+        text = describe(made.coordinates, made.to_arrow().schema, found.statement, sizes)
+        return made.coordinates, f"{code} {left} {text}"
+
+    def wait(records: Records, world: World, subject: Subject) -> OnDisk:
+        return OnDisk(records, world, subject.claim, subject.points_per_unit)
+
+    unit = ", person" if points_per_unit > 1 else ""
+    return Subject(f"{method}{unit}, command line", publish, claim, points_per_unit, wait)
+
+
+def run(arguments: list[str]) -> int:
+    """Run the installed command in this process, and return its exit code."""
+    try:
+        command()(arguments)
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+@cache
+def command() -> Callable[[list[str]], None]:
+    """Return the installed command; by its name, because the laboratory may not use what lies above it."""
+    (found,) = entry_points(group="console_scripts", name="pointveil")
+    loaded: Callable[[list[str]], None] = found.load()
+    return loaded
+
+
+def replayed(survey: Survey) -> list[Asked]:
+    """Return the questions of a survey with their answers, as anyone can work them out who has the file."""
+    spy = Spy(Replay(survey.answers))
+    budget = survey.method.budget(Fraction(survey.statement.guarantee.epsilon))
+    counted = survey.method.partitioner.divide(spy, survey.world, budget)
+    survey.method.placement.ask(spy, survey.world, counted, budget)
+    return spy.asked
+
+
+def world_file(world: World) -> Path:
+    """Return the file of a world, written once."""
+    path = _folder() / f"{world.digest}.gpkg"
+    if not path.exists():
+        world.write(path)
+    return path
+
+
+@cache
+def _folder() -> Path:
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
