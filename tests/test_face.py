@@ -327,3 +327,41 @@ def test_points_that_were_changed_are_not_read(points: pv.SyntheticPoints, tmp_p
 
     with pytest.raises(VerificationError):
         pv.read(path)
+
+
+def test_a_survey_and_a_world_may_be_named_by_their_files(world: pv.World, world_file: Path, tmp_path: Path) -> None:
+    people = np.random.default_rng(3).uniform((10.0, 50.0), (10.02, 50.012), (300, 2))
+    surveyed = pv.survey(pv.Vault.rehearse(people, world, epsilon=1, seed=1), "ugrid-uni")
+    surveyed.write(tmp_path / "p.survey")
+
+    points = pv.draw(tmp_path / "p.survey", count=20, seed=1)
+
+    assert np.array_equal(points.coordinates, pv.draw(surveyed, count=20, seed=1).coordinates)
+    assert points.explore(str(world_file)) is not None
+
+
+@pytest.mark.parametrize("wrong", [{"seed": "a"}, {"seed": 1.5}, {"count": 2.5}, {"count": "3"}])
+def test_a_count_or_seed_that_is_no_whole_number_is_refused(wrong: dict[str, Any], world: pv.World) -> None:
+    vault = pv.Vault.rehearse(np.zeros((1, 2)), world, epsilon=1, seed=1)
+
+    with pytest.raises(pv.InputError, match="must be a whole number"):
+        pv.synthesize(vault, "ugrid-uni", **wrong)
+
+
+def test_an_unknown_method_is_an_input_error_and_a_key_error_with_all_names() -> None:
+    with pytest.raises(KeyError) as unknown:
+        pv.METHODS["foo"]
+
+    assert isinstance(unknown.value, pv.InputError)
+    assert str(unknown.value).startswith("There is no method 'foo'. Choose from: veil, ")
+    assert "foo" not in pv.METHODS
+    assert pv.METHODS.get("foo") is None
+
+
+def test_points_in_the_place_of_a_vault_or_a_world_are_refused(world: pv.World, tmp_path: Path) -> None:
+    points = pa.table({"lon": [10.01], "lat": [50.01]})
+
+    with pytest.raises(pv.InputError, match=r"Vault\.open"):
+        pv.synthesize(points)
+    with pytest.raises(pv.InputError, match="points come first"):
+        pv.release(world, points, epsilon=1, output=tmp_path / "x.csv")

@@ -16,6 +16,12 @@ class InputError(PointveilError, ValueError):
     """A file, column or option is not what it should be; the text says which, and what to do."""
 
 
+class UnknownNameError(InputError, KeyError):
+    """A table has no row of this name; the text lists those that it has."""
+
+    __str__ = Exception.__str__  # a KeyError would quote the text
+
+
 class UnmeasuredError(InputError):
     """A measure has no answer for these points or this world; the text says why."""
 

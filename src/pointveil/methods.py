@@ -163,11 +163,7 @@ def edition_of(parameters: Mapping[str, Any]) -> str:
 
 def find_method(method: str | Method) -> Method:
     """Return the method with this name, or the method itself."""
-    if isinstance(method, Method):
-        return method
-    if method not in METHODS:
-        raise InputError(f"There is no method '{method}'. Choose from: {', '.join(METHODS)}.")
-    return METHODS[method]
+    return method if isinstance(method, Method) else METHODS[method]
 
 
 def register_method(method: Method) -> Method:

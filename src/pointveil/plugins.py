@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import TypeVar
 
-from pointveil.errors import InputError
+from pointveil.errors import InputError, UnknownNameError
 
 GROUP = "pointveil.plugins"
 Row = TypeVar("Row")
@@ -32,9 +32,20 @@ def load_plugins() -> bool:
 class Table(Mapping[str, Row]):
     """Rows by name; an unknown name, or a list of all names, loads the plug-ins first.
 
-    `what` is the word for a row in errors. `identity` is what two rows must share for one to replace the other, as when
-    a notebook's cell is run again. Any other row under a name that is taken is refused, so that no package changes what
-    a known name means.
+    Parameters
+    ----------
+    what
+        The word for a row in errors.
+    identity
+        What two rows must share for one to replace the other, as when a notebook's cell is run again. Any other row
+        under a name that is taken is refused, so that no package changes what a known name means.
+
+    Examples
+    --------
+    >>> sorted(pv.METHODS)[:3]
+    ['agrid-kde', 'agrid-uni', 'agrid-wud']
+    >>> pv.METHODS["road"].needs_roads
+    True
     """
 
     def __init__(self, what: str, identity: Callable[[Row], object]) -> None:
@@ -52,7 +63,10 @@ class Table(Mapping[str, Row]):
     def __getitem__(self, name: str) -> Row:
         if name not in self._rows:
             load_plugins()
-        return self._rows[name]
+        try:
+            return self._rows[name]
+        except KeyError:
+            raise UnknownNameError(f"There is no {self.what} '{name}'. Choose from: {', '.join(self)}.") from None
 
     def __iter__(self) -> Iterator[str]:
         load_plugins()

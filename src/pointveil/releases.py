@@ -24,7 +24,7 @@ from pointveil.ledger import OWN, Ledger, Own, open_ledger
 from pointveil.methods import DEFAULT_METHOD, Method, find_method
 from pointveil.statement import MethodUsed, SigningKey, Statement, find_key
 from pointveil.surveys import Recorder, Survey, edition, in_words, pack
-from pointveil.synthetic import SyntheticPoints, check_format, check_release, statement_path
+from pointveil.synthetic import SyntheticPoints, check_crs, check_format, check_release, statement_path
 from pointveil.vault import Vault, exact_epsilon
 from pointveil.world import World
 
@@ -114,6 +114,7 @@ def release(
         columns=columns, crs=crs, person=person, max_points=max_points, noise=noise, ledger=ledger, dataset=dataset,
         request=request, count=count, seed=seed, key=signing, force=force,
     )  # fmt: skip
+    check_crs(order.output, order.asked.layout, order.asked.world)
     _warn(order.warnings)
     with order.accounted():
         surveyed = order.answer()
@@ -271,6 +272,8 @@ def prepare(
     force: bool = False,
 ) -> Order:
     """Check everything public, before anything is charged."""
+    if isinstance(source, World):
+        raise InputError("The private points come first, then the world.")
     book = open_ledger(ledger)
     target = check_output(output, source=source, world=world, ledger=book, key=key)
     check_drawing(count, seed)
@@ -348,6 +351,8 @@ def survey(vault: Vault, method: str | Method = DEFAULT_METHOD, *, ledger: Ledge
     >>> pv.survey(vault, "agrid-uni")
     <Survey: agrid-uni, epsilon 1, protects one point, 3 answers>
     """
+    if not hasattr(vault, "left"):
+        raise InputError("Open the points first, with Vault.open(points, world, epsilon=1), or use release.")
     chosen = find_method(method)
     check_world(chosen, vault.world)
     if vault.left <= 0:
@@ -362,13 +367,13 @@ def survey(vault: Vault, method: str | Method = DEFAULT_METHOD, *, ledger: Ledge
     return done
 
 
-def draw(survey: Survey, *, count: int | None = None, seed: int | None = None) -> SyntheticPoints:
+def draw(survey: Survey | str | PathLike[str], *, count: int | None = None, seed: int | None = None) -> SyntheticPoints:
     """Draw synthetic points; costs nothing, and the same seed gives the same points.
 
     Parameters
     ----------
     survey
-        What is known, from the vault or from a file.
+        What is known: from the vault, or the file with it.
     count
         Number of points to draw; by default the noisy total.
     seed
@@ -382,6 +387,8 @@ def draw(survey: Survey, *, count: int | None = None, seed: int | None = None) -
     500
     """
     check_drawing(count, seed)
+    if not isinstance(survey, Survey):
+        survey = Survey.read(Path(survey))
     survey.check()
     counted, asked = survey.prepared
     wanted = min(counted.total, MOST_POINTS) if count is None else count
@@ -442,14 +449,17 @@ def _path(given: Any) -> Path | None:
 def check_person(person: str | None, max_points: int | None) -> int:
     """Return how many points of one person are used."""
     if person is None and max_points is not None:
-        raise InputError("max_points needs person, the column with the person's id: whose points should be counted?")
+        raise InputError("--max-points (max_points=) needs --person (person=), the column with the person's id.")
     if max_points is not None and max_points < 1:
-        raise InputError(f"max_points must be at least 1, not {max_points}.")
+        raise InputError(f"--max-points (max_points=) must be at least 1, not {max_points}.")
     return 8 if max_points is None else max_points
 
 
 def check_drawing(count: int | None, seed: int | None) -> None:
     """Refuse, before anything is spent, a number of points or a seed that makes no sense."""
+    for what, value in {"number of points": count, "seed": seed}.items():
+        if value is not None and not isinstance(value, int | np.integer):
+            raise InputError(f"The {what} must be a whole number, not {value!r}.")
     if count is not None and not 0 <= count <= MOST_POINTS:
         raise InputError(f"The number of points must lie between 0 and {MOST_POINTS:,}, not {count:,}.")
     if seed is not None and seed < 0:
@@ -460,7 +470,9 @@ def check_world(method: Method, world: World) -> None:
     """Refuse, before anything is spent, a method whose parts do not fit or that the public world cannot serve."""
     method.shares()
     if method.needs_roads and world.roads is None:
-        raise InputError(f"The method '{method.name}' needs roads, and this world has none. Make it with --roads.")
+        raise InputError(
+            f"The method '{method.name}' needs roads, and this world has none. Make it with --roads (roads=)."
+        )
 
 
 def _warn(sentences: Iterable[str]) -> None:

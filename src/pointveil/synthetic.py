@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import shapely
 from numpy.typing import NDArray
 
 from pointveil import showing
 from pointveil.errors import missing_extra
-from pointveil.files.crs import short_name
+from pointveil.files.crs import DEGREES, short_name, transform
 from pointveil.files.lattice import steps_per_unit
 from pointveil.files.whole import check_target, file_digest, refuse_existing
-from pointveil.formats import Layout, files_of, format_of, output_layout, write_points
+from pointveil.formats import Layout, check_holds_crs, files_of, format_of, output_layout, write_points
 from pointveil.ledger import OWN, Own
 from pointveil.statement import Output, OutputFile, SigningKey, Statement, find_key, parse_statement
 from pointveil.world import World
@@ -126,12 +127,12 @@ class SyntheticPoints:
 
     @property
     def __geo_interface__(self) -> dict[str, Any]:
-        """The points as a GeoJSON-like FeatureCollection, in their own CRS."""
+        """The points as a GeoJSON FeatureCollection: longitude and latitude (EPSG:4326), whatever their own CRS is."""
         return {
             "type": "FeatureCollection",
             "features": [
                 {"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": place}}
-                for place in self.coordinates.tolist()
+                for place in transform(self.crs, DEGREES)(self.coordinates).tolist()
             ],
         }
 
@@ -152,13 +153,13 @@ class SyntheticPoints:
         """Draw the points with matplotlib, onto `ax` or onto new axes, and return the axes."""
         return showing.plot(self.coordinates, self.crs, ax=ax)
 
-    def explore(self, world: World | None = None) -> Any:
+    def explore(self, world: World | str | PathLike[str] | None = None) -> Any:
         """Return a map to move about in: folium's if it is installed, else the release's page, which works offline.
 
         Both show themselves in a notebook. The page is `explore().html`, to be saved as a file; with the world of the
         release it has streets and water. Folium fetches its background map from the internet.
         """
-        return showing.explore(self, self.statement, world)
+        return showing.explore(self, self.statement, World.read(world) if isinstance(world, str | PathLike) else world)
 
     def _columns(self) -> dict[str, NDArray[np.float64]]:
         return dict(zip(self.layout.names, self.layout.in_file_order(self.coordinates), strict=True))
@@ -197,6 +198,12 @@ def check_release(path: Path, *, force: bool, own: Collection[str] = ()) -> None
             parse_statement(beside.read_text(encoding="utf-8"))
             beside.unlink()
     refuse_existing(*files_of(path), beside, force=force, own=own)
+
+
+def check_crs(path: Path, layout: Layout, world: World) -> None:
+    """Refuse a file whose format cannot hold the CRS of the layout in this world."""
+    corners = transform(world.projection.crs, layout.crs)(shapely.get_coordinates(world.boundary))
+    check_holds_crs(path, layout, corners)
 
 
 def points_digest(chunks: Any, steps: int) -> str:

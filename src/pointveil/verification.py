@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError, VerificationError, shown
-from pointveil.files.crs import is_geographic
+from pointveil.files.crs import is_geographic, known_crs, same_places
 from pointveil.formats import FORMATS, PointSource, format_of, open_points, read_statement
 from pointveil.ledger import Ledger
 from pointveil.statement import MOST_BYTES, Output, Statement, parse_signed, read_public_key
@@ -145,7 +145,10 @@ def _parse(name: str, text: str, public_key: str | None) -> tuple[Statement, str
 def _check_files(path: Path, statement: Statement) -> None:
     stated = {} if statement.output is None else {file.name: file for file in statement.output.files}
     if path.name not in stated:
-        raise VerificationError(f"The statement beside {_name(path)} is not about {_name(path)}.")
+        raise VerificationError(
+            f"The statement beside {_name(path)} is about {', '.join(map(_name, stated)) or 'no file'}. Give the file "
+            "its name back, or move the statement away to verify by the one inside the file."
+        )
     companions = FORMATS[format_of(path)].companions
     parts = {path.name, *(pattern.format(name=path.name, stem=path.stem) for pattern in companions)}
     for name in sorted(stated, key=path.name.__ne__):
@@ -178,10 +181,14 @@ def open_released(path: Path, output: Output) -> PointSource:
 def _points(path: Path, output: Output, steps: int) -> Iterator[NDArray[np.float64]]:
     """Yield the points of a file; raise as soon as they are more or fewer than was said, or are nowhere."""
     rows, changed = 0, VerificationError(CHANGED.format(_name(path)))
-    for batch in open_released(path, output).batches():
+    source = open_released(path, output)
+    known_crs(output.crs, "the statement")
+    for batch in source.batches():
         rows += len(batch.coordinates)
         if rows > output.rows or not (np.abs(batch.coordinates) < FARTHEST / steps).all():
             raise changed
+        if not same_places(source.layout.crs, output.crs, batch.coordinates[:1000], 1 / steps):
+            raise VerificationError(f"{_name(path)} was changed: its CRS is not the one that its statement names.")
         yield batch.coordinates
     if rows != output.rows:
         raise changed

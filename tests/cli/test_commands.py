@@ -65,10 +65,14 @@ def test_a_release_from_file_to_file(run: Run, people_file: Path, world_file: Pa
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
-def test_quiet_says_nothing_and_json_says_all(run: Run, people_file: Path, world_file: Path, tmp_path: Path) -> None:
+def test_quiet_leaves_only_warnings_and_json_says_all(
+    run: Run, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
     base = ("synthesize", people_file, tmp_path / "a.csv", "--world", world_file, "--epsilon", "1/2")
 
-    assert run(*base, "--quiet") == (0, "", "")
+    code, out, err = run(*base, "--quiet")
+    assert (code, out) == (0, "")
+    assert [line.split(":")[:2] for line in err.splitlines()] == [["Warning", " Left out of the synthetic file"]]
     code, out, _ = run(*base, "--json", "--quiet", "--force")
 
     assert code == 0
@@ -110,7 +114,7 @@ def test_axes_delimiter_and_names_stay(run: Run, world_file: Path, people: np.nd
         (("--epsilon", "1", "--split", "count=2"), 2, "at most 1"),
         (("--epsilon", "1", "--columns", "lon"), 2, "--columns needs"),
         (("--epsilon", "1", "--columns", "a,b"), 2, "a"),
-        (("--epsilon", "1", "--max-points", "3"), 2, "max_points needs person"),
+        (("--epsilon", "1", "--max-points", "3"), 2, "--max-points (max_points=) needs --person (person=)"),
         (("--epsilon", "1", "--person", "nobody"), 2, "nobody"),
         (("--epsilon", "1", "--noise", "none"), 2, "noise must be"),
         (("--epsilon", "11"), 3, "cap"),
@@ -302,6 +306,16 @@ def test_the_demo_runs(run: Run, tmp_path: Path) -> None:
     assert {result["method"] for result in results} == set(pointveil.METHODS)
     pytest.importorskip("matplotlib", reason="the picture needs the extra figures")
     assert (tmp_path / "demo" / "real-beside-synthetic.png").stat().st_size > 50_000
+
+
+@pytest.mark.parametrize("inside", ["", "deeper"])
+def test_a_demo_with_a_file_in_its_way_is_refused(inside: str, run: Run, tmp_path: Path) -> None:
+    (tmp_path / "demo").write_text("mine")
+
+    code, _, err = run("demo", tmp_path / "demo" / inside)
+
+    assert code == 2
+    assert "a file is in the way" in err
 
 
 def test_few_people_for_the_epsilon_are_told_of_a_coarse_map(

@@ -84,3 +84,20 @@ def test_a_place_and_a_boundary_exclude_each_other(options: list[str], tmp_path:
     result = run(tmp_path / "town.gpkg", *options)
 
     assert isinstance(result.exception, InputError)
+
+
+def test_people_are_told_of_kilometres_and_per_cent(roads_file: Path, tmp_path: Path) -> None:
+    result = run(tmp_path / "town.gpkg", f"--bounds={BOUNDS}", "--roads", roads_file)
+
+    said = [line.strip() for line in result.stderr.splitlines()]
+    assert said[0].startswith("1.43 × 1.33 km, 100% land, ")
+    assert said[1] == "bounds 10, 50, 10.02, 50.012 in EPSG:4326"
+    assert said[2] == "1.91 km² of land"
+    assert said[3] == "1.4 km of streets in 1 pieces; bridges: 0"
+    assert said[-1].startswith("Wrote ")
+
+
+def test_a_crs_without_a_name_is_said_to_have_none() -> None:
+    crs = "+proj=utm +zone=29 +ellps=WGS84 +units=km +no_defs"
+
+    assert repr(World.make((525, 4550, 530, 4555), crs=crs)).endswith(" in a CRS without a name>")

@@ -11,11 +11,15 @@ import pytest
 import pointveil as pv
 from pointveil.demo import city, write_people
 
-NAMES = [name for name in pv.__all__ if not name.startswith("_") and name != "METHODS"]  # a table of `Method`
+NAMES = [name for name in pv.__all__ if not name.startswith("_")]
 THINGS = [
     name for name in NAMES if not (inspect.isclass(getattr(pv, name)) and issubclass(getattr(pv, name), Exception))
 ]
-MADE_BY = {"Vault": pv.Vault.open, "World": pv.World.make}  # what a user calls, where it is not the class
+MADE_BY = {
+    "Vault": pv.Vault.open,
+    "World": pv.World.make,
+    "METHODS": type(pv.METHODS),
+}  # what a user calls, where it is not the class
 NEVER_MADE_BY_HAND = {"Statement"}
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -73,7 +77,9 @@ def test_every_example_runs(name: str, demo: Path, tmp_path: Path, monkeypatch: 
     runner = doctest.DocTestRunner(optionflags=OPTIONS)
     said: list[str] = []
 
-    tests = doctest.DocTestFinder().find(thing, name, module=False, globs={"pv": pv})
+    tests = doctest.DocTestFinder().find(
+        type(thing) if name == "METHODS" else thing, name, module=False, globs={"pv": pv}
+    )
     for test in tests:
         runner.run(test, out=said.append)
 

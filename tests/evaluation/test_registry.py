@@ -1,6 +1,8 @@
 """A measure joins the table where it is defined, also from outside the package."""
 
 import doctest
+import json
+import math
 from collections.abc import Iterator
 from types import ModuleType
 
@@ -47,6 +49,16 @@ def test_a_function_is_not_called_with_fewer_points_than_it_needs() -> None:
         pairs(Comparison(people(1), people(9), town()))
     with pytest.raises(UnmeasuredError, match="Pairs needs at least one synthetic point"):
         pairs(Comparison(people(2), np.zeros((0, 2)), town()))
+
+
+def test_a_value_that_is_not_finite_is_a_reason_and_no_number() -> None:
+    @measure("endless", title="Endless", better="lower")
+    def endless(comparison: Comparison) -> float:
+        return math.inf
+
+    result = measure_all(Comparison(people(3), people(3), town()), ["endless"])
+
+    assert json.loads(result.to_json())["not_measured"] == {"endless": "Endless has no finite value for these points"}
 
 
 def test_each_size_is_a_row_and_all_of_them_share_a_line() -> None:

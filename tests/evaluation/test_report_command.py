@@ -4,8 +4,10 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyproj
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 
 from pointveil.cli import main
 from pointveil.evaluation import BANNER, MEASURES, evaluate
+from pointveil.files.crs import transform
 from pointveil.releases import synthesize
 from pointveil.vault import Vault
 from pointveil.world import World
@@ -124,16 +127,36 @@ def test_files_in_different_coordinate_systems_are_compared_in_the_worlds(
     assert values["copied"]["value"] > 0.9
 
 
-def test_synthetic_points_elsewhere_give_a_warning_and_the_worst_numbers(
+def test_synthetic_points_elsewhere_are_refused_and_not_scored(
     run: Run, people_file: Path, people: NDArray[np.float64], world_file: Path, tmp_path: Path
 ) -> None:
     elsewhere = write(tmp_path / "elsewhere.parquet", people + 5)
 
     code, out, err = run(people_file, elsewhere, "--world", world_file, "--json")
 
-    assert code == 0
-    assert "no point of elsewhere.parquet is within the world" in err
-    assert json.loads(out)["measures"]["hotspots_256"]["value"] == 0
+    assert (code, out) == (2, "")
+    assert "No point of elsewhere.parquet is within this world" in err
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_columns_and_crs_of_the_synthetic_file_come_from_its_statement(
+    suffix: str, run: Run, people: NDArray[np.float64], world: World, world_file: Path, tmp_path: Path
+) -> None:
+    metres = transform("EPSG:4326", "EPSG:32632")(people)
+    private = tmp_path / f"private{suffix}"
+    frame = pd.DataFrame({"rechts": metres[:, 0], "hoch": metres[:, 1]})
+    frame.to_csv(private, index=False) if suffix == ".csv" else frame.to_parquet(private)
+    said: dict[str, Any] = {"columns": ("rechts", "hoch"), "crs": "EPSG:32632"}
+    output = tmp_path / f"synthetic{suffix}"
+    synthesize(Vault.open(private, world, epsilon=10, **said), "ugrid-uni", seed=2).write(output)
+    page = tmp_path / "release.html"
+    given = ("--columns", "rechts,hoch", "--crs", "EPSG:32632", "--release-report", page)
+
+    code, out, err = run(private, output, "--world", world_file, "--json", *given)
+
+    assert code == 0, err
+    assert json.loads(out)["measures"]["nce_500"]["value"] < 1
+    assert page.exists()
 
 
 def test_an_empty_synthetic_file_says_why_numbers_are_missing(
@@ -230,3 +253,13 @@ def test_the_page_for_a_release_is_made_without_opening_the_private_file(
 
     assert code != 0
     assert (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize("option", ["--report", "--release-report"])
+def test_a_report_that_is_no_page_is_refused(
+    option: str, run: Run, people_file: Path, release: Path, world_file: Path, tmp_path: Path
+) -> None:
+    code, _, err = run(people_file, release, "--world", world_file, option, tmp_path / "r.pdf")
+
+    assert code == 2
+    assert "name it .html, not r.pdf" in err

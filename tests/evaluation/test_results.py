@@ -80,7 +80,10 @@ def test_real_points_in_water_or_without_coordinates_are_left_out() -> None:
 
 def test_only_the_measures_asked_for_are_worked_out() -> None:
     assert list(measured(people(5), people(5), town(), measures=["total_count"]).values) == ["total_count"]
-    with pytest.raises(InputError, match="There is no measure speed"):
+    sizes = ["nce_25", "nce_50", "nce_100", "nce_200", "nce_500"]
+    assert list(measured(people(5), people(5), town(), measures=["nce"]).values) == sizes
+    assert list(measured(people(5), people(5), town(), measures="total_count").values) == ["total_count"]
+    with pytest.raises(InputError, match=r"There is no measure speed\. Choose from: nce, nce_shifted, medd, "):
         measured(people(5), people(5), town(), measures=["speed"])
 
 
@@ -129,7 +132,7 @@ def test_files_and_frames_in_another_crs_are_compared_in_metres(tmp_path: Path) 
 
 
 def test_an_array_of_another_shape_is_refused() -> None:
-    with pytest.raises(InputError, match=r"has shape \(4, 3\)"):
+    with pytest.raises(InputError, match=r"has the shape \(4, 3\)"):
         evaluate(people(5), np.zeros((4, 3)), town())
 
 

@@ -16,7 +16,7 @@ from pointveil.errors import InputError, PointveilWarning, shown
 if TYPE_CHECKING:
     from pointveil.synthetic import SyntheticPoints
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing unless something goes wrong.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only warnings and errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 WorldFile = Annotated[
     Path, typer.Option("--world", "-w", help="File with the public world, made by 'pointveil world'.")
@@ -80,7 +80,7 @@ Seed = Annotated[
 def stage(text: str, *, quiet: bool) -> Iterator[None]:
     """Print warnings as lines and, on a terminal, show what is going on and for how long; nothing about the data."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore" if quiet else "always", PointveilWarning)
+        warnings.simplefilter("always", PointveilWarning)
         warnings.showwarning = _tell_warning
         if quiet or not sys.stderr.isatty():
             with told_when_stopped():

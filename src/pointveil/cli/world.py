@@ -1,12 +1,16 @@
 """pointveil world: gather public knowledge into one file."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pointveil.cli.common import Force, Json, Quiet, parse_bounds, print_json, tell
 from pointveil.errors import InputError
+
+if TYPE_CHECKING:
+    from pointveil.world import World
 
 
 def world(
@@ -60,6 +64,15 @@ def world(
     facts = made.describe() | ({} if network is None else {"network": network})
     if json:
         print_json(facts)
-    for name, value in facts.items():
-        tell(f"  {name.replace('_', ' ')}: {value}", quiet=quiet or json)
+    for line in _lines(made, facts):
+        tell(f"  {line}", quiet=quiet or json)
     tell(f"Wrote {output}.", quiet=quiet or json)
+
+
+def _lines(made: "World", facts: dict[str, Any]) -> Iterator[str]:
+    """Say in a few lines what a world is."""
+    yield repr(made).removeprefix("<World: ").removesuffix(">").replace("; bounds", "\n  bounds")
+    yield f"{facts['land_km2']:,.3g} km² of land"
+    if "network" in facts:
+        yield "{length_km:,.1f} km of streets in {edges:,} pieces; bridges: {bridges:,}".format(**facts["network"])
+    yield f"digest {made.digest}"

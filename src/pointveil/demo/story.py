@@ -10,7 +10,7 @@ from pointveil.cells import Floats
 from pointveil.demo.city import city
 from pointveil.demo.people import people, write_people
 from pointveil.demo.pictures import draw_comparison
-from pointveil.errors import MissingExtraError
+from pointveil.errors import InputError, MissingExtraError
 from pointveil.evaluation import MEASURES, Comparison
 from pointveil.ledger import Ledger
 from pointveil.methods import DEFAULT_METHOD, METHODS
@@ -41,7 +41,10 @@ def tell_story(directory: Path, *, epsilon: object, stage: Stage) -> Iterator[Re
     Everything is written to `directory`: the world, the people, a synthetic file and a statement for each method,
     and a ledger of its own, so that your own is not touched.
     """
-    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise InputError(f"{directory} cannot be a folder: a file is in the way. Give another name.") from None
     with stage("Inventing 50,000 people in Helsinki"):
         world = city()
         world.write(directory / "helsinki.gpkg", force=True)

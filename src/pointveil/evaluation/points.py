@@ -27,7 +27,9 @@ def compare(
 ) -> Comparison:
     """Read both sets of points into metres of the world; parameters as of `evaluate`."""
     all_real = in_metres(real, world, columns=columns, crs=crs)
-    all_synthetic = in_metres(synthetic, world, crs=crs if isinstance(synthetic, np.ndarray | list) else None)
+    about = stated(synthetic)
+    own = {"crs": crs} if isinstance(synthetic, np.ndarray | list) else form(about)
+    all_synthetic = in_metres(synthetic, world, **own)
     some_real, some_synthetic = with_coordinates(all_real), with_coordinates(all_synthetic)
     on_land = some_real[world.on_land(some_real)]
     names = _name(real, "the real points"), _name(synthetic, "the synthetic points")
@@ -36,8 +38,15 @@ def compare(
             f"No point of {names[0]} is on land in this world. Give the world of this data, or --crs (crs=) if "
             "the file states the wrong coordinate system."
         )
+    (west, south, east, north) = world.bounds
+    within = ((some_synthetic >= (west, south)) & (some_synthetic <= (east, north))).all(axis=1)
+    if len(some_synthetic) and not within.any():
+        raise InputError(
+            f"No point of {names[1]} is within this world, so there is nothing to compare. Give the world of this "
+            "data, and keep the statement beside the synthetic file: it says its columns and coordinate system."
+        )
     left_out = len(all_real) - len(on_land), len(all_synthetic) - len(some_synthetic)
-    return Comparison(on_land, some_synthetic, world, seed, names, left_out, stated(synthetic))
+    return Comparison(on_land, some_synthetic, world, seed, names, left_out, about)
 
 
 def in_metres(points: Any, world: World, *, columns: tuple[str, str] | None = None, crs: str | None = None) -> XY:
@@ -75,6 +84,14 @@ def stated(points: Any) -> Statement | None:
         return read_checked(Path(points)).statement
     except (InputError, VerificationError):
         return None
+
+
+def form(statement: Statement | None) -> dict[str, Any]:
+    """Return the columns and the CRS that a statement gives to its file, where the file itself does not say them."""
+    output = None if statement is None else statement.output
+    if output is None or output.x is None or output.y is None:
+        return {}
+    return {"columns": (output.x, output.y), "crs": output.crs}
 
 
 def _name(points: Any, otherwise: str) -> str:

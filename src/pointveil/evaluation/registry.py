@@ -1,6 +1,7 @@
 """The table of measures, which each measure joins where it is defined."""
 
 import functools
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, TypeVar, cast
@@ -103,7 +104,10 @@ def measure(
         @functools.wraps(function)
         def checked(comparison: Comparison, **given: Any) -> float:
             _check(title, comparison, real, synthetic, roads=roads)
-            return function(comparison, **given)
+            value = function(comparison, **given)
+            if not math.isfinite(value):
+                raise UnmeasuredError(f"{title} has no finite value for these points")
+            return value
 
         for row, (size, chosen) in (rows or {name: ("", {})}).items():
             texts = sentence.format(size), name, sentence.format(sizes.any_size), size

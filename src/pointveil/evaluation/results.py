@@ -82,13 +82,9 @@ class Evaluation:
 
     def warnings(self) -> list[str]:
         """Return what makes the comparison doubtful, in sentences."""
-        compared, found = self.compared, []
-        (west, south, east, north), xy = compared.world.bounds, compared.synthetic
-        if not len(xy):
-            found.append(f"{compared.names[1]} has no points: most measures cannot be computed.")
-        elif not ((xy >= (west, south)) & (xy <= (east, north))).all(axis=1).any():
-            name = compared.names[1]
-            found.append(f"no point of {name} is within the world; is it the right world, and the right CRS?")
+        found = []
+        if not len(self.compared.synthetic):
+            found.append(f"{self.compared.names[1]} has no points: most measures cannot be computed.")
         if self.real_left_out > self.real_points:
             total = self.real_points + self.real_left_out
             found.append(f"{self.real_left_out:,} of {total:,} real points are not on the world's land.")
@@ -179,7 +175,7 @@ def evaluate(
         Coordinate columns and coordinate system of the real points, if they do not say themselves; arrays, also a
         synthetic one, are in this system (default: EPSG:4326).
     measures
-        Names out of `MEASURES` (default: all).
+        Names out of `MEASURES`, such as "nce_100", or "nce" for all its sizes (default: all).
     seed
         Chooses grid shifts, centres and samples; the same seed gives the same numbers.
     progress
@@ -230,8 +226,14 @@ def measure_all(
 
 
 def _known(measures: Iterable[str] | None) -> list[str]:
-    names = list(MEASURES) if measures is None else list(measures)
-    unknown = [name for name in names if name not in MEASURES]
+    if measures is None:
+        return list(MEASURES)
+    families: dict[str, list[str]] = {}
+    for name, row in MEASURES.items():
+        families.setdefault(row.family, []).append(name)
+    asked = [measures] if isinstance(measures, str) else list(measures)
+    unknown = [name for name in asked if name not in families and name not in MEASURES]
     if unknown:
-        raise InputError(f"There is no measure {', '.join(unknown)}. Choose from: {', '.join(MEASURES)}.")
-    return names
+        known = ", ".join(families)
+        raise InputError(f"There is no measure {', '.join(unknown)}. Choose from: {known}; or one size, as nce_100.")
+    return [row for name in asked for row in ([name] if name in MEASURES else families[name])]

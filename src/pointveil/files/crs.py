@@ -24,7 +24,7 @@ def known_crs(crs: Any, source: str) -> CRS:
         return CRS.from_user_input(crs)
     except CRSError:
         raise InputError(
-            f"The CRS of {source} is not one that PROJ knows; say which with crs=, as in crs='EPSG:4326'."
+            f"The CRS of {source} is not one that PROJ knows; name another with --crs (crs=), such as EPSG:4326."
         ) from None
 
 
@@ -63,14 +63,14 @@ def _code(wkt: str) -> str | None:
 
 def chosen_crs(own: Any, asked: str | None, source: str) -> str:
     """Return the name of the CRS of a source that may state one itself and a caller who may have named one."""
-    given = crs_name(known_crs(asked, "crs=")) if asked else None
+    given = crs_name(known_crs(asked, "the option --crs (crs=)")) if asked else None
     if own is None and given is None:
-        raise InputError(f"{source} does not say its CRS; say which with crs=, for example crs='EPSG:4326'.")
+        raise InputError(f"{source} does not say its CRS; say which with --crs (crs=), such as EPSG:4326.")
     if own is None:
         return str(given)
     known = crs_name(known_crs(own, source))
     if given not in (None, known):
-        raise InputError(f"{source} says its own CRS, which is not crs={asked!r}; leave crs= out.")
+        raise InputError(f"{source} says its own CRS, which is not {asked!r}; leave --crs (crs=) out.")
     return known
 
 
@@ -89,6 +89,29 @@ def same_crs(first: str, second: str) -> bool:
     return bool(CRS.from_user_input(first).equals(CRS.from_user_input(second), ignore_axis_order=True))
 
 
+def same_places(first: str, second: str, coordinates: Coordinates, tolerance: float) -> bool:
+    """Whether coordinates (n, 2) mean the same places in both, to a tolerance in units of the second."""
+    moved = transform(first, second)(coordinates)
+    return bool(np.allclose(moved, coordinates, rtol=0, atol=tolerance))
+
+
+def for_gdal(crs: str) -> str:
+    """Return a CRS as GDAL's writers keep it."""
+    # GDAL takes UTM in any unit for the EPSG code of UTM in metres. An origin that is a tenth of a nanometre farther
+    # north is all that it takes to be no longer UTM.
+    parsed = CRS.from_user_input(crs)
+    described = parsed.to_json_dict()
+    conversion = described.get("conversion", {"method": {"name": None}})
+    if conversion["method"]["name"] != "Transverse Mercator" or unit_of(parsed) == 1:
+        return crs
+    origin = next(value for value in conversion["parameters"] if value["name"] == "Latitude of natural origin")
+    if origin["value"] != 0:
+        return crs
+    origin["value"] = 1e-15  # degrees
+    conversion.pop("id", None)
+    return str(CRS.from_json_dict(described).to_wkt())
+
+
 def transform(source: str, target: str) -> Callable[[Coordinates], Coordinates]:
     """Return the function from one CRS to another; it is silent, and what has no place there becomes infinite."""
     if same_crs(source, target):
@@ -103,4 +126,7 @@ def transform(source: str, target: str) -> Callable[[Coordinates], Coordinates]:
 
 def short_name(crs: str) -> str:
     """Return what to call a CRS in a line of text: its code, or the name of one that has only WKT."""
-    return crs if len(crs) <= 20 else str(CRS(crs).name)
+    if len(crs) <= 20:
+        return crs
+    parsed = CRS(crs)
+    return "a CRS without a name" if parsed.name == "unknown" else str(parsed.name)

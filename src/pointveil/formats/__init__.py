@@ -5,13 +5,15 @@ import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.errors import InputError
-from pointveil.files.lattice import snap
+from pointveil.files.crs import same_places
+from pointveil.files.lattice import snap, steps_per_unit
 from pointveil.files.whole import existing_file, write_whole
 from pointveil.formats import csv, frames, geojson, parquet, vector
 from pointveil.formats.base import Batch as Batch
@@ -163,6 +165,19 @@ def _checked(chunks: Chunks, crs: str, total: int) -> Iterator[NDArray[np.float6
         yield chunk
     if seen != total:
         raise ValueError(f"{total} points were to be written, and {seen} came; nothing was written.")
+
+
+def check_holds_crs(path: Path, like: Layout, places: NDArray[np.float64]) -> None:
+    """Refuse a format that would move these public places (n, 2), in the CRS of `like`, by a step of the lattice."""
+    form = output_layout(path, like)
+    if form.geometry is None:
+        return
+    with TemporaryDirectory() as folder:
+        empty = Path(folder) / path.name
+        write_points(empty, [], form, statement=None, total=0)
+        kept = open_points(empty).layout.crs
+    if not same_places(kept, form.crs, places, 1 / steps_per_unit(form.crs)):
+        raise InputError(f"{path.name}: this format cannot hold the CRS of the points. Write .gpkg, .parquet or .csv.")
 
 
 def read_statement(path: str | os.PathLike[str]) -> str | None:

@@ -20,7 +20,7 @@ def find_columns(names: Sequence[str], wanted: tuple[str, str] | None, source: s
     if wanted is not None:
         x, y = (find_column(names, name, source) for name in wanted)
         if x == y:
-            raise InputError(f"columns={wanted!r} names one column twice; give the names of x and of y.")
+            raise InputError(f"--columns (columns=) names {wanted[0]!r} twice; give the names of x and of y.")
         return x, y
     lowered = [name.strip().lower() for name in names]
     for x_name, y_name in map(str.split, COORDINATE_NAMES.split(",")):
@@ -61,7 +61,7 @@ def looks_like_data(name: str) -> bool:
 def no_columns(columns: tuple[str, str] | None, source: str) -> None:
     """Refuse names of columns for a format whose points are geometries."""
     if columns is not None:
-        raise InputError(f"{source} holds geometries, so it needs no names of columns; leave --columns out.")
+        raise InputError(f"{source} holds geometries, so it needs no names of columns; leave --columns (columns=) out.")
 
 
 def usual_names(crs: str) -> tuple[str, str]:

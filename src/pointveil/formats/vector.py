@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from pointveil.errors import InputError
-from pointveil.files.crs import chosen_crs
+from pointveil.files.crs import chosen_crs, for_gdal
 from pointveil.files.vector_layer import BROKEN, POINTS, check_fits, layer_facts, quiet_gdal
 from pointveil.formats.base import STATEMENT_KEY, Batch, Chunks, DamagedError, Layout, PointSource, Request, make_batch
 from pointveil.formats.columns import file_crs, find_column, no_columns
@@ -115,7 +115,7 @@ def write(driver: Driver, path: Path, chunks: Chunks, layout: Layout, statement:
     """Write one layer of points, streamed through GDAL."""
     import pyogrio
 
-    name = layout.geometry or "geom"
+    name, own_crs = layout.geometry or "geom", layout.file_crs or layout.crs
     schema = pa.schema([pa.field(name, pa.binary(), metadata={"ARROW:extension:name": "geoarrow.wkb"})])
     problems: list[BaseException] = []
 
@@ -135,7 +135,7 @@ def write(driver: Driver, path: Path, chunks: Chunks, layout: Layout, statement:
             layer=layout.layer if driver is not SHAPEFILE and layout.layer else path.stem,
             geometry_name=name,
             geometry_type="Point",
-            crs=layout.file_crs or layout.crs,
+            crs=own_crs if driver is SHAPEFILE else for_gdal(own_crs),
             **{option: value.format(geometry=name) for option, value in driver.options.items()},
             **driver.with_statement(statement),
         )

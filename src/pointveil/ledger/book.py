@@ -54,7 +54,9 @@ def default_ledger_path() -> Path:
     try:
         home = Path.home()
     except RuntimeError as error:
-        raise InputError("This user has no home directory for a ledger. Say where it is: --ledger PATH") from error
+        raise InputError(
+            "This user has no home directory for a ledger. Say where it is: --ledger PATH (ledger=)"
+        ) from error
     folders = {
         "darwin": home / "Library" / "Application Support",
         "win32": Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local"),

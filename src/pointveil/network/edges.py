@@ -36,7 +36,7 @@ class Edges:
 def clean_edges(world: World) -> Edges:
     """Return the edges of a world's roads; looks at public lines only, and always finds the same."""
     if world.roads is None:
-        raise InputError("This world has no roads. Make it again with --roads.")
+        raise InputError("This world has no roads. Make it again with --roads (roads=).")
     lines, line = shapely.get_parts(world.roads.lines_m, return_index=True)
     bridge = np.array([str(value or "").casefold() not in NO for value in _values(world.roads, "bridge")], dtype=bool)
     names = np.array([_class_name(value) for value in _values(world.roads, *CLASS_COLUMNS)], dtype=object)

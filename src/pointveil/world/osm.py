@@ -141,7 +141,7 @@ def fetch_place(place: str) -> tuple[Any, Layer, Layer | None]:
     with _asking(place):
         boundary = shapely.force_2d(shapely.union_all(shape_array(osmnx.geocode_to_gdf(place).geometry)))
         if boundary.geom_type not in POLYGONS:
-            raise InputError(f"In OpenStreetMap '{place}' is a point, not an area. Name a town, or give --bounds.")
+            raise InputError(f"In OpenStreetMap '{place}' is a point, not an area. Name a town, or give its bounds.")
         graph = osmnx.graph_from_polygon(boundary, network_type="drive", retain_all=True, truncate_by_edge=True)
         roads = streets_of(graph, place)
         water = _fetch_water(osmnx, boundary, place)

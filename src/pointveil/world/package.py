@@ -11,6 +11,7 @@ import pyogrio
 import shapely
 
 from pointveil.errors import InputError
+from pointveil.files.crs import for_gdal
 from pointveil.files.vector_layer import LINES, POLYGONS, gdal_name, vector_file
 from pointveil.files.whole import refuse_existing, write_whole
 from pointveil.world.layers import read_layer
@@ -91,7 +92,7 @@ def _write_layer(draft: Path, name: str, shapes: Any, attributes: pa.Table, crs:
         driver="GPKG",
         geometry_name="geometry",
         geometry_type="Unknown",
-        crs=crs,
+        crs=for_gdal(crs),
         layer_metadata={VERSION_KEY: VERSION, CRS_KEY: crs},
         layer_options={"FID": "pointveil_row", "GEOMETRY_NAME": "geometry"},
     )

@@ -55,7 +55,7 @@ def find_hotspots(densities: NDArray[np.float64], *, percentile: float = 95.0) -
     "hotspots",
     title="Hotspots",
     better="higher",
-    reading="Overlap of the busiest 5 % of the cells of a map of {} cells: 1 means the same, 0 none in common.",
+    reading="Overlap of the busiest 5% of the cells of a map of {} cells: 1 means the same, 0 none in common.",
     sizes=Sizes("granularity", GRANULARITIES, "{0} × {0}", "so many"),
     synthetic=0,
 )

@@ -66,7 +66,7 @@ def _ranges(result: Evaluation, value: float) -> Answer:
 def _hotspots(_: Evaluation, value: float) -> Answer:
     return (
         f"{value:.0%} the same",
-        "Overlap of the busiest 5 % of cells, on a map of 256 × 256 cells.",
+        "Overlap of the busiest 5% of cells, on a map of 256 × 256 cells.",
         _level(1 - value, 0.1, 0.3),
     )
 

@@ -105,7 +105,7 @@ function fillCharts() {
     labels: ranges.at.map((at) => `${at} m`), across: "radius", show: percent,
     series: [{ name: "error", look: "a", values: ranges.values.map((value, k) => (value === null || !ranges.typical[k] ? null : value / ranges.typical[k])) }],
   });
-  if (hotspots && some(hotspots.values)) chart(chartBox("Overlap of hotspots", "How much of the busiest twentieth of the map is the same in both. Finer maps are harder; 100 % is perfect."), {
+  if (hotspots && some(hotspots.values)) chart(chartBox("Overlap of hotspots", "How much of the busiest twentieth of the map is the same in both. Finer maps are harder; 100% is perfect."), {
     labels: hotspots.at.map((at) => `${at}²`), across: "cells of the map", show: percent, most: 1,
     series: [{ name: "the same", look: "a", values: hotspots.values }],
   });
