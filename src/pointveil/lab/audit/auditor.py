@@ -70,15 +70,11 @@ def cases_for(subject: Subject, effort: Effort) -> Iterator[Case]:
     pairs = [pair for pair in pairs_for(subject) if pair.weight or effort.every_pair]
     made: list[Trials] = []
     for pair in pairs:
-        yield _pair_case(subject, pair, runs_of(subject, pair, effort), made)
+        quick = QUICK if subject.quick and pair.weight > 1 else 1
+        yield _pair_case(subject, pair, quick * effort.runs * max(pair.weight, 1), made)
     yield _pooled_case(subject, pairs, effort.runs, made)
     for pair in find_jumps(subject):
         yield _pair_case(subject, pair, effort.runs * pair.weight, [])
-
-
-def runs_of(subject: Subject, pair: Pair, effort: Effort) -> int:
-    """Return how many releases a pair gets at first."""
-    return effort.runs * max(pair.weight, 1) * (QUICK if subject.quick and pair.weight > 1 else 1)
 
 
 def cities_for(subject: Subject, effort: Effort) -> dict[str, City]:
@@ -147,18 +143,13 @@ def worst(findings: Sequence[Finding]) -> tuple[Finding, float]:
 
 def subjects(*, persons: bool = False) -> dict[str, Subject]:
     """Return the vault's questions and every row of the table of methods, and those for persons, too."""
-    rows = {name: method_subject(method) for name, method in METHODS.items()}
-    for method in METHODS.values() if persons else ():
-        subject = method_subject(method, points_per_unit=MAX_POINTS)
-        rows[subject.name] = subject
-    return {**QUESTIONS, **rows, **more_rows()}
-
-
-def more_rows() -> dict[str, Subject]:
-    """Return settings that no row of the table has: a small epsilon, offsets by edge, files and the command line."""
+    units = (1, MAX_POINTS) if persons else (1,)
+    rows = [method_subject(method, points_per_unit=points) for points in units for method in METHODS.values()]
+    # And settings that no row of the table has: a small epsilon, offsets by edge, files and the command line.
     road = replace(METHODS["road"], placement=AlongRoads(offsets="edge"))
-    return {
-        "veil, ε = 1/4": replace(method_subject(METHODS["veil"], claim=Fraction(1, 4)), name="veil, ε = 1/4"),
-        "road, offsets by edge": replace(method_subject(road), name="road, offsets by edge"),
-        "ugrid-uni, person, command line": command_subject("ugrid-uni", points_per_unit=MAX_POINTS),
-    }
+    rows += [
+        replace(method_subject(METHODS["veil"], claim=Fraction(1, 4)), name="veil, ε = 1/4"),
+        replace(method_subject(road), name="road, offsets by edge"),
+        command_subject("ugrid-uni", points_per_unit=MAX_POINTS),
+    ]
+    return {**QUESTIONS, **{subject.name: subject for subject in rows}}

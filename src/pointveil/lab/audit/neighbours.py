@@ -1,9 +1,11 @@
 """Small worlds, and pairs of datasets that differ in one unit: the cases in which a leak would show."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import shapely
@@ -31,22 +33,16 @@ LADDER = tuple(2**power for power in range(15))
 
 
 @cache
-def plain_world() -> World:
-    """A square kilometre of land with three streets, one of them drawn twice, once each way."""
-    return World.make((0.0, 0.0, SIDE, SIDE), crs=CRS, roads=streets())
+def plain_world(water: shapely.Polygon | None = None) -> World:
+    """A square kilometre with three streets, of which the one through the middle is drawn twice, once each way."""
+    lines = [[(0, 500), (1000, 500)], [(1000, 500), (0, 500)], [(250, 0), (250, 1000)], [(980, 0), (980, 1000)]]
+    streets = np.array([shapely.LineString(line) for line in lines])
+    return World.make((0.0, 0.0, SIDE, SIDE), crs=CRS, roads=streets, out_of_bounds=water)
 
 
-@cache
 def river_world() -> World:
     """The same square with water in it."""
-    water = shapely.box(650.0, 0.0, 750.0, 450.0)
-    return World.make((0.0, 0.0, SIDE, SIDE), crs=CRS, roads=streets(), out_of_bounds=water)
-
-
-def streets() -> NDArray[np.object_]:
-    """Three streets: a two-way one through the middle, and two across."""
-    lines = [[(0, 500), (1000, 500)], [(1000, 500), (0, 500)], [(250, 0), (250, 1000)], [(980, 0), (980, 1000)]]
-    return np.array([shapely.LineString(line) for line in lines])
+    return plain_world(shapely.box(650.0, 0.0, 750.0, 450.0))
 
 
 @dataclass(frozen=True)
@@ -135,24 +131,17 @@ def find_jumps(subject: Subject, most: int = 2) -> list[Pair]:
     # the one person who makes the difference. What changes again when it is tried again was chance.
     ladder = (0, *LADDER)
     steady = [_steady_facts(subject, count) for count in ladder]
-    names = sorted(
-        {name for facts in steady for name in facts}, key=lambda name: -sum(name in facts for facts in steady)
-    )
-    jumps = [jump for name in names for jump in _jumps(name, ladder, steady)[:1]]
-    counts = [_halve(subject, *jump) for jump in jumps if _holds(subject, *jump)]
+    often = Counter(name for facts in steady for name in facts)
+    jumps: dict[str, tuple[int, int, object]] = {}  # the first of each fact: between which rungs, and the lower value
+    for (low, at_low), (high, at_high) in pairwise(zip(ladder, steady, strict=True)):
+        for name in at_low.keys() & at_high.keys():
+            if at_low[name] != at_high[name]:
+                jumps.setdefault(name, (low, high, at_low[name]))
+    tried = sorted(jumps.items(), key=lambda jump: -often[jump[0]])
+    counts = [_halve(subject, name, *jump) for name, jump in tried if _holds(subject, name, *jump)]
     return [
         added(f"{count} people, or one more", BESIDE_STREET, crowd(count), weight=2)
         for count in list(dict.fromkeys(counts))[:most]
-    ]
-
-
-def _jumps(name: str, ladder: Sequence[int], steady: Sequence[dict[str, object]]) -> list[tuple[str, int, int, object]]:
-    """Return between which rungs a fact jumps from one steady value to another, and the lower value."""
-    rungs = zip(ladder, ladder[1:], steady, steady[1:], strict=False)
-    return [
-        (name, low, high, at_low[name])
-        for low, high, at_low, at_high in rungs
-        if name in at_low and name in at_high and at_low[name] != at_high[name]
     ]
 
 
@@ -167,10 +156,7 @@ def _holds(subject: Subject, name: str, low: int, high: int, at_low: object) -> 
 def _halve(subject: Subject, name: str, low: int, high: int, at_low: object) -> int:
     while high - low > 1:
         middle = (low + high) // 2
-        if _facts(subject, middle).get(name) == at_low:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if _facts(subject, middle).get(name) == at_low else (low, middle)
     return low
 
 
