@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pointveil.evaluation.comparison import Comparison
+from pointveil.evaluation.measures.cell_error import CELL_SIZES
 from pointveil.evaluation.measures.hotspot_agreement import GRANULARITIES
-from pointveil.evaluation.measures.normalized_cell_error import CELL_SIZES
 from pointveil.evaluation.measures.range_query_error import RANGE_RADII
 from pointveil.evaluation.report.maps import encode_map, encode_points
 from pointveil.evaluation.report.pages import compose, statement_data, write_page
