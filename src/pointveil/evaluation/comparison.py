@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import shapely
@@ -105,8 +105,7 @@ class Comparison:
     def _keep(self, name: Any, work_out: Callable[[], Kept]) -> Kept:
         if name not in self._kept:
             self._kept[name] = work_out()
-        kept: Kept = self._kept[name]
-        return kept
+        return cast("Kept", self._kept[name])
 
     @cached_property
     def _columns(self) -> Floats:

@@ -84,10 +84,10 @@ class Evaluation:
         """Return what makes the comparison doubtful, in sentences."""
         compared, found = self.compared, []
         (west, south, east, north), xy = compared.world.bounds, compared.synthetic
+        name = compared.names[1]
         if not len(xy):
-            found.append(f"{compared.names[1]} has no points: most measures cannot be computed.")
+            found.append(f"{name} has no points: most measures cannot be computed.")
         elif not ((xy >= (west, south)) & (xy <= (east, north))).all(axis=1).any():
-            name = compared.names[1]
             found.append(f"no point of {name} is within the world; is it the right world, and the right CRS?")
         if self.real_left_out > self.real_points:
             total = self.real_points + self.real_left_out

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from pointveil.errors import UnmeasuredError
-from pointveil.evaluation import facilities
 from pointveil.evaluation.comparison import XY, Comparison
-from pointveil.evaluation.facilities import Chosen
+from pointveil.evaluation.facilities import Chosen, Customers, least_distance, most_influential
 from pointveil.evaluation.measures.hotspot_agreement import dice
 from pointveil.evaluation.registry import measure
 
@@ -41,8 +40,8 @@ def most_influential_agreement(
     Of the candidates (default: the centres), beside the existing ones, `choose` are opened by the solver "exact" or
     "greedy". A customer goes `reach` metres at most.
     """
-    options = {"choose": choose, "reach": reach, "solver": solver}
-    return _agreement(comparison, candidates, existing, facilities.most_influential, options)
+    both = comparison.customers(candidates, existing)
+    return _agreement(both, choose, lambda side: most_influential(side, choose=choose, reach=reach, solver=solver))
 
 
 @measure("least_distance_greedy", title="Min-Dist, greedy", **GREEDY)
@@ -62,21 +61,14 @@ def least_distance_agreement(
     solver: str = "swaps",
 ) -> float:
     """Return the coefficient as above; the solver is "swaps" or "greedy"."""
-    options = {"choose": choose, "solver": solver}
-    return _agreement(comparison, candidates, existing, facilities.least_distance, options)
-
-
-def _agreement(
-    comparison: Comparison,
-    candidates: XY | None,
-    existing: XY | None,
-    answer: Callable[..., Chosen],
-    options: dict[str, Any],
-) -> float:
-    """Ask the same question of both sets of customers and compare the answers."""
     both = comparison.customers(candidates, existing)
-    count, choose = len(both[0].candidates), options["choose"]
+    return _agreement(both, choose, lambda side: least_distance(side, choose=choose, solver=solver))
+
+
+def _agreement(both: tuple[Customers, Customers], choose: int, answer: Callable[[Customers], Chosen]) -> float:
+    """Ask the same question of both sets of customers and compare the answers."""
+    count = len(both[0].candidates)
     if count <= choose:
         raise UnmeasuredError(f"facility location needs more than {choose} candidates; there are {count}")
-    chosen = (np.isin(np.arange(count), answer(customers, **options)) for customers in both)
+    chosen = (np.isin(np.arange(count), answer(side)) for side in both)
     return dice(*chosen)

@@ -37,7 +37,8 @@ def report_page(result: Evaluation) -> str:
             "real": encode_points(compared.real, compared.world),
             "synthetic": encode_points(compared.synthetic, compared.world),
         },
-        "cells": _series(result, "nce_", CELL_SIZES) | {"shifted": _values(result, "nce_shifted_", CELL_SIZES)},
+        "cells": _series(result, "nce_", CELL_SIZES)
+        | {"shifted": _series(result, "nce_shifted_", CELL_SIZES)["values"]},
         "ranges": _series(result, "range_", RANGE_RADII) | {"typical": _typical_ranges(compared)},
         "hotspots": _series(result, "hotspots_", GRANULARITIES),
         "offsets": _offsets(compared) if "medd" in result.values else None,
@@ -67,9 +68,5 @@ def _offsets(compared: Comparison) -> dict[str, Any]:
     }
 
 
-def _values(result: Evaluation, start: str, sizes: tuple[int, ...]) -> list[float | None]:
-    return [result.values.get(f"{start}{size}") for size in sizes]
-
-
 def _series(result: Evaluation, start: str, sizes: tuple[int, ...]) -> dict[str, Any]:
-    return {"at": list(sizes), "values": _values(result, start, sizes)}
+    return {"at": list(sizes), "values": [result.values.get(f"{start}{size}") for size in sizes]}

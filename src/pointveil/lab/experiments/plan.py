@@ -82,9 +82,7 @@ class Plan(Part):
     @field_validator("measures")
     @classmethod
     def _measures(cls, measures: tuple[str, ...]) -> tuple[str, ...]:
-        for measure in measures:
-            parse_measure(measure)
-        return measures
+        return tuple(measure for measure in measures if parse_measure(measure))
 
     @classmethod
     def read(cls, path: str | Path) -> "Plan":
