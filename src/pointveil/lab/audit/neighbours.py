@@ -66,17 +66,9 @@ def added(
     return Pair(name, without, present, np.unique(places, axis=0)[:MOST_PLACES], world, weight)
 
 
-def first(name: str, unit: tuple[float, float], without: Records) -> Pair:
-    """Return the pair in which a unit is added before all others."""
-    place = np.array([unit])
-    return Pair(name, without, Records(place, np.array([10**6])).with_more(without), place)
-
-
-def alternating(rows: int) -> Pair:
-    """Return rows that alternate between two far places, and the same without the first."""
-    places = np.array([[255.0, 20.0], [745.0, 502.0]])[np.arange(rows) % 2]
-    present = Records.at(places)
-    return Pair("alternating rows", Records(present.xy[1:], present.person[1:]), present, places[:1], weight=2)
+def first(name: str, present: Records, *, weight: int = 1) -> Pair:
+    """Return the pair in which the unit is the first of all records."""
+    return Pair(name, Records(present.xy[1:], present.person[1:]), present, present.xy[:1], weight=weight)
 
 
 def crowd(count: int, place: tuple[float, float] = BESIDE_STREET) -> Records:
@@ -102,8 +94,8 @@ POINT_PAIRS: tuple[Pair, ...] = (
     added("an outlier at the other end", FAR_CORNER, crowd(5, OTHER_CORNER), weight=2),
     added("one among many", OFF_STREET, spread(150)),
     added("a record that is no place", (np.nan, 5.0), crowd(2)),
-    first("no place before all others", (np.nan, 5.0), crowd(20)),
-    alternating(240),
+    first("no place before all others", Records.at([(np.nan, 5.0)] + 20 * [BESIDE_STREET])),
+    first("alternating rows", Records.at(120 * [(255.0, 20.0), (745.0, 502.0)]), weight=2),
     added("in the first cell", CORNER, crowd(3, CENTRE)),
     added("in the last cell", LAST_CORNER, crowd(3, CENTRE)),
     added("a record far outside", (1e9, -1e9), crowd(2), weight=0),
