@@ -139,12 +139,12 @@ def look_at_whole(columns: Columns, release: Release, without: Records, present:
     columns.add("rows", len(release.xy))
     columns.add("questions", len(release.asked))
     for number in range(MOST_QUESTIONS):
-        known = number < len(release.asked)
-        columns.add(f"answer {number}: size", _size(release.asked[number]) if known else 0)
-        if known and isinstance(release.asked[number].answer, NoisyCounts):
-            look_at_values(columns, f"answer {number}", release.asked[number].answer.values)  # type: ignore[union-attr]
-    digest = hashlib.sha256(release.text.encode()).digest()
-    columns.add("text", int.from_bytes(digest[:6]))
+        answer = release.asked[number].answer if number < len(release.asked) else None
+        given = answer.values if isinstance(answer, NoisyCounts) else answer.region if answer else ()
+        columns.add(f"answer {number}: size", len(given))
+        if isinstance(answer, NoisyCounts):
+            look_at_values(columns, f"answer {number}", answer.values)
+    columns.add("text", int.from_bytes(hashlib.sha256(release.text.encode()).digest()[:6]))
     extent = np.concatenate([release.xy.min(axis=0), release.xy.max(axis=0)]) if len(release.xy) else np.full(4, np.nan)
     for side, value in zip(("west", "south", "east", "north"), extent, strict=True):
         columns.add(f"{side}most point", value)
@@ -160,10 +160,6 @@ def look_at_values(columns: Columns, name: str, values: Ints) -> None:
     columns.add(f"{name}: cell with the most", numbers.argmax())
     if np.issubdtype(numbers.dtype, np.integer):
         columns.add(f"{name}: common divisor", np.gcd.reduce(numbers))
-
-
-def _size(asked: Asked) -> int:
-    return len(asked.answer.values) if isinstance(asked.answer, NoisyCounts) else len(asked.answer.region)
 
 
 def _alignment(xy: Floats, without: Floats, present: Floats) -> float:
