@@ -10,8 +10,7 @@ from tests.evaluation.towns import crossroads, people, town
 from pointveil.errors import InputError
 from pointveil.evaluation import Comparison, UnmeasuredError, facilities
 from pointveil.evaluation.facilities import Customers, least_distance, most_influential
-from pointveil.evaluation.measures.least_distance import least_distance_agreement
-from pointveil.evaluation.measures.most_influential import most_influential_agreement
+from pointveil.evaluation.measures.facility_agreement import least_distance_agreement, most_influential_agreement
 
 Points = NDArray[np.float64]
 

@@ -7,12 +7,10 @@ from tests.evaluation.towns import town
 
 from pointveil.evaluation import Comparison
 from pointveil.evaluation.facilities import Customers, least_distance, most_influential
-from pointveil.evaluation.measures.agreement import dice
-from pointveil.evaluation.measures.hotspot_agreement import density, find_hotspots, hotspot_agreement
-from pointveil.evaluation.measures.least_distance import least_distance_agreement
+from pointveil.evaluation.measures.cell_error import normalized_cell_error
+from pointveil.evaluation.measures.facility_agreement import least_distance_agreement, most_influential_agreement
+from pointveil.evaluation.measures.hotspot_agreement import density, dice, find_hotspots, hotspot_agreement
 from pointveil.evaluation.measures.mean_edge_distance_difference import mean_edge_distance_difference
-from pointveil.evaluation.measures.most_influential import most_influential_agreement
-from pointveil.evaluation.measures.normalized_cell_error import normalized_cell_error
 from pointveil.evaluation.measures.range_query_error import range_query_error
 
 

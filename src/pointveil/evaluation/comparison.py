@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 import shapely
@@ -52,7 +52,7 @@ class Comparison:
     @property
     def has_roads(self) -> bool:
         """Whether the world has roads."""
-        return self.world.roads is not None and len(np.atleast_1d(self.world.roads.lines_m)) > 0
+        return self.world.roads is not None and len(self.world.roads) > 0
 
     @property
     def road_distances(self) -> tuple[Floats, Floats]:
@@ -105,8 +105,7 @@ class Comparison:
     def _keep(self, name: Any, work_out: Callable[[], Kept]) -> Kept:
         if name not in self._kept:
             self._kept[name] = work_out()
-        kept: Kept = self._kept[name]
-        return kept
+        return cast("Kept", self._kept[name])
 
     @cached_property
     def _columns(self) -> Floats:
@@ -140,10 +139,9 @@ class Comparison:
 
     @cached_property
     def _road_search(self) -> Streets | None:
-        if not self.has_roads or self.world.roads is None:
+        if self.world.roads is None or not len(self.world.roads):
             return None
-        lines = shapely.get_parts(np.atleast_1d(self.world.roads.lines_m))
-        return streets_of(lines, self.world.bounds)
+        return streets_of(shapely.get_parts(self.world.roads.lines_m), self.world.bounds)
 
     @cached_property
     def _real(self) -> "_Side":
@@ -213,7 +211,7 @@ def road_nodes(world: World) -> XY:
     # Ends within the same centimetre are one node.
     if world.roads is None:
         return np.zeros((0, 2))
-    lines = shapely.get_parts(np.atleast_1d(world.roads.lines_m))
+    lines = shapely.get_parts(world.roads.lines_m)
     lines = lines[shapely.get_num_points(lines) > 1]
     ends = np.concatenate([shapely.get_coordinates(shapely.get_point(lines, end)) for end in (0, -1)])
     nodes = np.unique(np.round(ends, 2), axis=0)

@@ -59,13 +59,6 @@ class Customers:
         x, y, limits = (np.bincount(cell, v * self.weights) / weights for v in (*self.places.T, self.limits))
         return Customers(np.column_stack([x, y]), weights, self.candidates, limits)
 
-    def check(self, choose: int) -> None:
-        """Refuse to open no facility, or more than there are candidates."""
-        if not 1 <= choose <= len(self.candidates):
-            raise InputError(
-                f"choose must be from 1 to {len(self.candidates)}, the number of candidates, not {choose}."
-            )
-
 
 def most_influential(customers: Customers, *, choose: int, reach: float = 500.0, solver: str = "exact") -> Chosen:
     """Choose the facilities that attract most customers together (Max-Inf).
@@ -73,8 +66,7 @@ def most_influential(customers: Customers, *, choose: int, reach: float = 500.0,
     A facility attracts a customer who is at most `reach` metres away and nearer to it than to any existing
     facility. A customer counts once, however many chosen facilities attract them.
     """
-    customers.check(choose)
-    solve = _solver(solver, {"exact": _exact, "greedy": _greedy})
+    solve = _solver(customers, choose, solver, {"exact": _exact, "greedy": _greedy})
     return solve(*_attracting_sets(customers, reach), choose)
 
 
@@ -83,12 +75,17 @@ def least_distance(customers: Customers, *, choose: int, solver: str = "swaps") 
 
     "greedy" opens the best next one; "swaps" exchanges open for closed ones as long as that helps.
     """
-    customers.check(choose)
-    solve = _solver(solver, {"swaps": _swapped, "greedy": _shortest_next})
+    solve = _solver(customers, choose, solver, {"swaps": _swapped, "greedy": _shortest_next})
     return solve(customers, choose)
 
 
-def _solver(name: str, solvers: dict[str, Callable[..., Chosen]]) -> Callable[..., Chosen]:
+def _solver(
+    customers: Customers, choose: int, name: str, solvers: dict[str, Callable[..., Chosen]]
+) -> Callable[..., Chosen]:
+    """Return the solver of that name; refuse to open no facility, or more than there are candidates."""
+    most = len(customers.candidates)
+    if not 1 <= choose <= most:
+        raise InputError(f"choose must be from 1 to {most}, the number of candidates, not {choose}.")
     if name not in solvers:
         raise InputError(f"solver must be one of {', '.join(solvers)}, not {name!r}.")
     return solvers[name]

@@ -7,8 +7,7 @@ from numpy.typing import NDArray
 from tests.evaluation.towns import people, town
 
 from pointveil.evaluation import Comparison, UnmeasuredError
-from pointveil.evaluation.measures.normalized_cell_error import normalized_cell_error
-from pointveil.evaluation.measures.shifted_cell_error import shifted_cell_error
+from pointveil.evaluation.measures.cell_error import normalized_cell_error, shifted_cell_error
 
 Points = NDArray[np.float64]
 NOBODY = np.zeros((0, 2))

@@ -5,7 +5,7 @@ from tests.evaluation.towns import crossroads, people, town
 
 from pointveil.evaluation import Comparison, UnmeasuredError
 from pointveil.evaluation.measures.mean_edge_distance_difference import mean_edge_distance_difference
-from pointveil.evaluation.measures.off_road import off_road_difference
+from pointveil.evaluation.measures.totals import off_road_difference
 from pointveil.world import World
 
 STREET = [shapely.LineString([(0, 500), (1000, 500)]), shapely.LineString([(200, 0), (200, 500)])]

@@ -3,8 +3,7 @@ import shapely
 from tests.evaluation.towns import people, town
 
 from pointveil.evaluation import Comparison
-from pointveil.evaluation.measures.off_land import off_land_share
-from pointveil.evaluation.measures.total_count import total_count_error
+from pointveil.evaluation.measures.totals import off_land_share, total_count_error
 
 
 def test_the_total_may_be_wrong_both_ways() -> None:

@@ -13,7 +13,7 @@ import pytest
 from pointveil.demo import city, people
 from pointveil.errors import InputError
 from pointveil.evaluation import Comparison
-from pointveil.evaluation.measures.shifted_cell_error import shifted_cell_error
+from pointveil.evaluation.measures.cell_error import shifted_cell_error
 from pointveil.evaluation.points import compare
 from pointveil.evaluation.report.release import release_page, repeat_release, write_release_report
 from pointveil.releases import synthesize

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pointveil.lab.audit.city import HOME, IN_COMPANY, ROUND_THE_CORNER, City
+from pointveil.lab.audit.city import HOME, IN_COMPANY, ROUND_THE_CORNER, City, city_others
 from pointveil.lab.audit.features import Columns, look_at_alike
 from pointveil.lab.audit.questions import QUESTIONS
 from pointveil.lab.audit.trials import at_home, canary_trials, one_release, throw
@@ -11,7 +11,7 @@ from pointveil.lab.audit.trials import at_home, canary_trials, one_release, thro
 def test_what_is_known_is_what_is_in_the_data() -> None:
     city = City(6, 100, IN_COMPANY)
 
-    records, known = city.others(3)
+    records, known = city_others(city, 3)
 
     assert known.count.sum() == len(records.xy) == 100 + 3 * city.companies.sum()
     assert (known.count[1000:] == 3 * city.companies).all()
@@ -29,7 +29,7 @@ def test_an_exact_count_of_what_is_known_has_no_excess() -> None:
     """With a large epsilon nothing but the hidden canaries is left over."""
     city, subject = City(8, 200, IN_COMPANY), QUESTIONS["vault.count, ε = 4"]
 
-    seen = one_release(subject, city, city.canaries(1), *city.others(1))
+    seen = one_release(subject, city, city.canaries(1), *city_others(city, 1))
 
     (asked,) = seen.release.asked
     excess = np.asarray(asked.answer.values)[asked.about.locate(seen.units.home)]  # type: ignore[union-attr]

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pointveil.lab.audit.scattered import Kernel, kernel_ratio
+from pointveil.lab.audit.scattered import box_density, kernel_ratio
 from pointveil.lab.audit.subjects import Asked
 from pointveil.lab.audit.units import Units
 from pointveil.vault import NoisyPoints
@@ -17,7 +17,7 @@ from pointveil.vault.noise import SeededWords
 @pytest.mark.parametrize("epsilon", [Fraction(1, 8), Fraction(1), Fraction(3)])
 def test_the_density_is_what_the_vault_draws(site: int, count: int, epsilon: Fraction) -> None:
     draws, sites = 40_000, np.arange(count)
-    density = Kernel(float(epsilon)).density(sites, np.full(count, site), np.full(count, count))
+    density = box_density(float(epsilon), sites, np.full(count, site), np.full(count, count))
 
     drawn = blur_sites(np.full(draws, site), np.full(draws, count), epsilon, SeededWords(5))
 
@@ -35,21 +35,19 @@ def ratio(drawn: list[int], known: list[int], uses: int = 1) -> float:
 
 
 def test_one_point_beside_nobody_is_compared_with_an_even_spread() -> None:
-    law = Kernel(1.0)
-
     for at in (3, 30):
-        (density,) = law.density(np.array([at]), np.array([3]), np.array([36]))
+        (density,) = box_density(1.0, np.array([at]), np.array([3]), np.array([36]))
         assert ratio([at], []) == pytest.approx(np.log(density * 36))
 
 
 def test_one_point_beside_a_stranger_is_one_of_two() -> None:
-    near, far = (Kernel(1.0).density(np.array([3]), np.array([site]), np.array([36]))[0] for site in (3, 35))
+    near, far = (box_density(1.0, np.array([3]), np.array([site]), np.array([36]))[0] for site in (3, 35))
 
     assert ratio([3], [35]) == pytest.approx(np.log((near + far) / 2 / far))
 
 
 def test_many_uses_add_up() -> None:
-    near, far = (Kernel(1 / 12).density(np.array([at]), np.array([3]), np.array([36]))[0] for at in (3, 35))
+    near, far = (box_density(1 / 12, np.array([at]), np.array([3]), np.array([36]))[0] for at in (3, 35))
 
     assert ratio([3] * 12, [], uses=12) == pytest.approx(12 * np.log(near * 36))
     assert ratio([3] * 5 + [35] * 7, [], uses=12) == pytest.approx(5 * np.log(near * 36) + 7 * np.log(far * 36))

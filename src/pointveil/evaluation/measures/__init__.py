@@ -1,22 +1,18 @@
-"""One file for each measure: a function of a comparison that registers itself."""
+"""The measures, each a function of a comparison that registers itself."""
 
 from importlib import import_module
 
 IN_ORDER = (
-    "normalized_cell_error",
-    "shifted_cell_error",
+    "cell_error",
     "mean_edge_distance_difference",
     "range_query_error",
     "hotspot_agreement",
-    "most_influential",
-    "least_distance",
+    "facility_agreement",
     "sliced_wasserstein",
     "jensen_shannon",
     "kendall_tau",
     "pair_correlation",
-    "total_count",
-    "off_land",
-    "off_road",
+    "totals",
     "copied",
 )
 """The files, in the order in which reports show the measures."""

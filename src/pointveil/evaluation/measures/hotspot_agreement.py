@@ -3,17 +3,16 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
+from pointveil.cells import Bools, Floats
 from pointveil.errors import InputError
 from pointveil.evaluation.comparison import XY, Comparison
-from pointveil.evaluation.measures.agreement import dice
 from pointveil.evaluation.registry import Sizes, measure
 from pointveil.world import World
 
 GRANULARITIES = (64, 128, 256, 512, 1024)
-Pair = NDArray[np.float64]  # one number for x and one for y
+Pair = Floats  # one number for x and one for y
 
 
 def _scott(real: XY, cell: Pair) -> Pair:
@@ -28,7 +27,7 @@ BANDWIDTHS: dict[str, Callable[[XY, Pair], Pair]] = {"cell": lambda _, cell: cel
 """Rules for the standard deviation of the kernel along x and y, in metres, from real points and cell size."""
 
 
-def density(xy: XY, world: World, *, granularity: int, bandwidth: Pair) -> NDArray[np.float64]:
+def density(xy: XY, world: World, *, granularity: int, bandwidth: Pair) -> Floats:
     """Return the Gaussian kernel density of the points on a g × g grid over the world's bounds.
 
     The points are counted in the cells, then the counts are blurred (kernel cut at four standard deviations,
@@ -45,7 +44,7 @@ def density(xy: XY, world: World, *, granularity: int, bandwidth: Pair) -> NDArr
     return np.asarray(gaussian_filter(grid, blur, mode="constant"), dtype=np.float64)
 
 
-def find_hotspots(densities: NDArray[np.float64], *, percentile: float = 95.0) -> NDArray[np.bool_]:
+def find_hotspots(densities: Floats, *, percentile: float = 95.0) -> Bools:
     """Mark the cells whose density is strictly greater than the percentile of all g² cells."""
     # The percentile is interpolated linearly between the two nearest cells.
     return densities > np.percentile(densities, percentile)
@@ -74,6 +73,12 @@ def hotspot_agreement(
         for xy in (comparison.real, comparison.synthetic)
     ]
     return dice(*marks)
+
+
+def dice(one: Bools, other: Bools) -> float:
+    """Return the Sørensen–Dice coefficient of two sets given as masks (equation 15); two empty sets agree."""
+    together = int(one.sum()) + int(other.sum())
+    return 2.0 * int((one & other).sum()) / together if together else 1.0
 
 
 def _bandwidth(bandwidth: str | float, real: XY, cell: Pair) -> Pair:

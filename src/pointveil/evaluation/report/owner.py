@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from pointveil.evaluation.comparison import Comparison
+from pointveil.evaluation.measures.cell_error import CELL_SIZES
 from pointveil.evaluation.measures.hotspot_agreement import GRANULARITIES
-from pointveil.evaluation.measures.normalized_cell_error import CELL_SIZES
 from pointveil.evaluation.measures.range_query_error import RANGE_RADII
 from pointveil.evaluation.report.maps import encode_map, encode_points
 from pointveil.evaluation.report.pages import compose, statement_data, write_page
@@ -37,7 +37,8 @@ def report_page(result: Evaluation) -> str:
             "real": encode_points(compared.real, compared.world),
             "synthetic": encode_points(compared.synthetic, compared.world),
         },
-        "cells": _series(result, "nce_", CELL_SIZES) | {"shifted": _values(result, "nce_shifted_", CELL_SIZES)},
+        "cells": _series(result, "nce_", CELL_SIZES)
+        | {"shifted": _series(result, "nce_shifted_", CELL_SIZES)["values"]},
         "ranges": _series(result, "range_", RANGE_RADII) | {"typical": _typical_ranges(compared)},
         "hotspots": _series(result, "hotspots_", GRANULARITIES),
         "offsets": _offsets(compared) if "medd" in result.values else None,
@@ -67,9 +68,5 @@ def _offsets(compared: Comparison) -> dict[str, Any]:
     }
 
 
-def _values(result: Evaluation, start: str, sizes: tuple[int, ...]) -> list[float | None]:
-    return [result.values.get(f"{start}{size}") for size in sizes]
-
-
 def _series(result: Evaluation, start: str, sizes: tuple[int, ...]) -> dict[str, Any]:
-    return {"at": list(sizes), "values": _values(result, start, sizes)}
+    return {"at": list(sizes), "values": [result.values.get(f"{start}{size}") for size in sizes]}

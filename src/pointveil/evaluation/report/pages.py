@@ -11,6 +11,7 @@ from pointveil.statement import Statement
 
 ASSETS = files("pointveil.evaluation.report") / "assets"
 SCRIPTS = ("maps.js", "charts.js", "page.js")
+SHOWN = ("purpose", "question", "cells", "epsilon")  # of a question in a statement
 
 
 def compose(title: str, banner: str, kind: str, data: dict[str, Any]) -> str:
@@ -51,10 +52,7 @@ def statement_data(statement: Statement | None) -> dict[str, Any] | None:
         "unit": statement.guarantee.unit,
         "method": statement.method.name if statement.method else None,
         "made": statement.made,
-        "questions": [
-            {"purpose": one.purpose, "question": one.question, "cells": one.cells, "epsilon": one.epsilon}
-            for one in statement.questions
-        ],
+        "questions": [{name: getattr(one, name) for name in SHOWN} for one in statement.questions],
         "unprotected": list(statement.unprotected),
         "not_promised": list(statement.not_promised),
         "json": json.dumps(content, indent=2, ensure_ascii=False),

@@ -11,7 +11,6 @@ from pointveil.evaluation.results import Evaluation
 Level = Literal["good", "fair", "poor", "none"]
 Answer = tuple[str, str, Level]
 
-
 NO_PROOF = "This detects careless copying. It proves nothing about privacy: that is what the statement is for."
 
 
@@ -93,7 +92,7 @@ def _total(result: Evaluation, value: float) -> Answer:
 
 def _copied(result: Evaluation, value: float) -> Answer:
     chance = 4 / np.sqrt(max(result.real_points, 1))
-    level: Level = _level(value, max(0.02, chance), 0.1)
+    level = _level(value, max(0.02, chance), 0.1)
     return (
         "no sign of it" if level == "good" else f"up to {value:.1%} look like it",
         f"{value:.1%} of synthetic points lie nearer to a real one than chance explains. {NO_PROOF}",

@@ -11,8 +11,7 @@ from pointveil.cells import Grid
 from pointveil.errors import InputError
 from pointveil.estimate.predicted_error import predict_cell_error
 from pointveil.evaluation.comparison import XY, Comparison
-from pointveil.evaluation.measures.normalized_cell_error import CELL_SIZES
-from pointveil.evaluation.measures.shifted_cell_error import shifted_cell_error
+from pointveil.evaluation.measures.cell_error import CELL_SIZES, shifted_cell_error
 from pointveil.evaluation.points import with_coordinates
 from pointveil.evaluation.report.maps import encode_map, encode_points
 from pointveil.evaluation.report.pages import compose, statement_data, write_page

@@ -19,12 +19,7 @@ EMPTY_REACH = 10.0  # metres: where the paper puts people beside an edge that ha
 MOST_TRIES = 100
 
 
-@dataclass(frozen=True, eq=False)
-class Edges:
-    """How many points to make on each edge, and what the real ones look like from there."""
-
-    counts: Ints
-    near: Nearest
+Edges = tuple[Ints, Nearest]  # how many points to make on each edge, and what the real ones look like from there
 
 
 def count_edges(vault: Rehearsal, world: World, shares: Shares, rng: np.random.Generator) -> Edges:
@@ -32,13 +27,13 @@ def count_edges(vault: Rehearsal, world: World, shares: Shares, rng: np.random.G
     network = Network.of(world)
     near = network.nearest(vault.exact_points())
     true = np.bincount(near.edge, minlength=len(network))
-    return Edges(noisy_counts(true, shares["count"], rng), near)
+    return noisy_counts(true, shares["count"], rng), near
 
 
 def place(vault: Rehearsal, world: World, counted: Edges, shares: Shares, rng: np.random.Generator) -> Floats:
     """Place points along and beside edges by noisy histograms with the range of the real points. Not private."""
     del vault
-    network, near, counts = Network.of(world), counted.near, counted.counts
+    network, (counts, near) = Network.of(world), counted
     bins = np.maximum(1, np.rint(np.sqrt(counts)).astype(np.int64))
     along = Histograms.of(near.edge, near.along, bins, network.lengths, shares["along"], rng)
     beside = np.full(len(network), EMPTY_REACH)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 from pointveil.lab.audit.city import ACROSS, HOME, IN_COMPANY, ONE_STRANGER, ROUND_THE_CORNER, City
 from pointveil.lab.audit.evidence import CONFIDENCE, Evidence, Trials, examine
@@ -44,12 +45,7 @@ def effort_for(runs: int) -> Effort:
     return Effort(runs, 350 * runs, runs // 3, blocks=100, crowd=400_000, again=2, every_pair=True)
 
 
-@dataclass(frozen=True)
-class Case:
-    """One way to attack: its name, and how to make trials of it, a number of times as many as at first."""
-
-    name: str
-    trials: Callable[[int], Trials]
+Case = tuple[str, Callable[[int], Trials]]  # its name, and how to make trials: so many times as many as at first
 
 
 @dataclass(frozen=True)
@@ -66,19 +62,15 @@ class Finding:
 def cases_for(subject: Subject, effort: Effort) -> Iterator[Case]:
     """Yield every case: the cities of canaries, the worst neighbours, and jumps that a search finds."""
     for name, city in cities_for(subject, effort).items():
-        yield _city_case(subject, name, city, effort)
+        yield name, partial(_city_trials, subject, city, effort)
     pairs = [pair for pair in pairs_for(subject) if pair.weight or effort.every_pair]
     made: list[Trials] = []
     for pair in pairs:
-        yield _pair_case(subject, pair, runs_of(subject, pair, effort), made)
-    yield _pooled_case(subject, pairs, effort.runs, made)
+        quick = QUICK if subject.quick and pair.weight > 1 else 1
+        yield pair.name, partial(_pair_trials, subject, pair, quick * effort.runs * max(pair.weight, 1), made)
+    yield "all pairs together", partial(_pooled_trials, subject, pairs, effort.runs, made)
     for pair in find_jumps(subject):
-        yield _pair_case(subject, pair, effort.runs * pair.weight, [])
-
-
-def runs_of(subject: Subject, pair: Pair, effort: Effort) -> int:
-    """Return how many releases a pair gets at first."""
-    return effort.runs * max(pair.weight, 1) * (QUICK if subject.quick and pair.weight > 1 else 1)
+        yield pair.name, partial(_pair_trials, subject, pair, effort.runs * pair.weight, [])
 
 
 def cities_for(subject: Subject, effort: Effort) -> dict[str, City]:
@@ -90,31 +82,22 @@ def cities_for(subject: Subject, effort: Effort) -> dict[str, City]:
     return {**cities, "canaries and a stranger": City(blocks, crowd, ONE_STRANGER, ACROSS)}
 
 
-def _city_case(subject: Subject, name: str, city: City, effort: Effort) -> Case:
-    more = QUICK if subject.quick and effort.every_pair else 1
-    releases, canaries = more * effort.releases, more * effort.canaries
-    return Case(name, lambda times: canary_trials(subject, city, times * releases, enough=times * canaries))
+def _city_trials(subject: Subject, city: City, effort: Effort, times: int) -> Trials:
+    times *= QUICK if subject.quick and effort.every_pair else 1
+    return canary_trials(subject, city, times * effort.releases, enough=times * effort.canaries)
 
 
-def _pair_case(subject: Subject, pair: Pair, runs: int, made: list[Trials]) -> Case:
-    """Return the case of a pair, which leaves its first trials in `made`."""
-
-    def trials(times: int) -> Trials:
-        found = pair_trials(subject, pair, times * runs)
-        if times == 1:
-            made.append(found)
-        return found
-
-    return Case(pair.name, trials)
+def _pair_trials(subject: Subject, pair: Pair, runs: int, made: list[Trials], times: int) -> Trials:
+    """Return trials of a pair, and leave the first ones in `made`."""
+    found = pair_trials(subject, pair, times * runs)
+    if times == 1:
+        made.append(found)
+    return found
 
 
-def _pooled_case(subject: Subject, pairs: list[Pair], runs: int, made: list[Trials]) -> Case:
-    """Return the case of all pairs together: what happens seldom in each may be seen in all."""
-
-    def trials(times: int) -> Trials:
-        return pool(made if times == 1 else [pair_trials(subject, pair, times * runs) for pair in pairs])
-
-    return Case("all pairs together", trials)
+def _pooled_trials(subject: Subject, pairs: list[Pair], runs: int, made: list[Trials], times: int) -> Trials:
+    """Return trials of all pairs together: what happens seldom in each may be seen in all."""
+    return pool(made if times == 1 else [pair_trials(subject, pair, times * runs) for pair in pairs])
 
 
 def audit(subject: Subject, effort: Effort = FAST, *, until_flagged: bool = False) -> Iterator[Finding]:
@@ -128,14 +111,14 @@ def audit(subject: Subject, effort: Effort = FAST, *, until_flagged: bool = Fals
 
 def try_case(subject: Subject, case: Case, again: int) -> Finding:
     """Test; as long as the claim may be false, test again on more and fresh trials, and keep the last evidence."""
-    claim = float(subject.claim)
-    evidence, flagged = examine(case.trials(1)), False
+    (name, trials), claim = case, float(subject.claim)
+    evidence, flagged = examine(trials(1)), False
     for stage in range(1, 1 + MORE_TESTS):
         if flagged or evidence.bound(SUSPICION) <= claim:
             break
-        evidence = examine(case.trials(again**stage))
+        evidence = examine(trials(again**stage))
         flagged = evidence.bound(1 - ALARM / MORE_TESTS) > claim
-    return Finding(subject.name, case.name, claim, evidence, flagged)
+    return Finding(subject.name, name, claim, evidence, flagged)
 
 
 def worst(findings: Sequence[Finding]) -> tuple[Finding, float]:
@@ -147,18 +130,13 @@ def worst(findings: Sequence[Finding]) -> tuple[Finding, float]:
 
 def subjects(*, persons: bool = False) -> dict[str, Subject]:
     """Return the vault's questions and every row of the table of methods, and those for persons, too."""
-    rows = {name: method_subject(method) for name, method in METHODS.items()}
-    for method in METHODS.values() if persons else ():
-        subject = method_subject(method, points_per_unit=MAX_POINTS)
-        rows[subject.name] = subject
-    return {**QUESTIONS, **rows, **more_rows()}
-
-
-def more_rows() -> dict[str, Subject]:
-    """Return settings that no row of the table has: a small epsilon, offsets by edge, files and the command line."""
+    units = (1, MAX_POINTS) if persons else (1,)
+    rows = [method_subject(method, points_per_unit=points) for points in units for method in METHODS.values()]
+    # And settings that no row of the table has: a small epsilon, offsets by edge, files and the command line.
     road = replace(METHODS["road"], placement=AlongRoads(offsets="edge"))
-    return {
-        "veil, ε = 1/4": replace(method_subject(METHODS["veil"], claim=Fraction(1, 4)), name="veil, ε = 1/4"),
-        "road, offsets by edge": replace(method_subject(road), name="road, offsets by edge"),
-        "ugrid-uni, person, command line": command_subject("ugrid-uni", points_per_unit=MAX_POINTS),
-    }
+    rows += [
+        replace(method_subject(METHODS["veil"], claim=Fraction(1, 4)), name="veil, ε = 1/4"),
+        replace(method_subject(road), name="road, offsets by edge"),
+        command_subject("ugrid-uni", points_per_unit=MAX_POINTS),
+    ]
+    return {**QUESTIONS, **{subject.name: subject for subject in rows}}

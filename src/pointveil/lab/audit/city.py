@@ -56,10 +56,6 @@ class City:
         places = self.corners[:, None, :] + np.array(self.homes)
         return Units.at(self.world, places, max(1, points_per_unit // len(self.homes)), self.companies)
 
-    def others(self, points_per_unit: int) -> tuple[Records, Known]:
-        """Return the crowd, all within one block, and the company."""
-        return city_others(self, points_per_unit)
-
 
 @cache
 def city_world(blocks: int) -> World:
@@ -83,6 +79,5 @@ def city_others(city: City, points_per_unit: int) -> tuple[Records, Known]:
     person = np.repeat(np.arange(times.sum()) + COMPANY_PERSON, points_per_unit)
     company = Records(np.repeat(beside, times * points_per_unit, axis=0), person)
     number = np.bincount(np.arange(city.crowd) % CROWD_PLACES, minlength=CROWD_PLACES)
-    to_metres = city.world.projection.to_metres
-    places = to_metres(np.concatenate([spots, beside]))
+    places = city.world.projection.to_metres(np.concatenate([spots, beside]))
     return crowd.with_more(company), Known(places, np.append(number, times * points_per_unit))

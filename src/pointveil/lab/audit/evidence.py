@@ -13,7 +13,7 @@ FIT, CHOOSE = 0.25, 0.5  # parts of the trials that fit a score and choose a thr
 LEAST_FOR_MIXTURE = 200  # with fewer trials no mixture is learned: it would only remember them
 LEAST_OF_A_KIND = 24
 MOST_CUTS = 200
-ENDS = ("≥", "≤", "=")
+ENDS = {"≥": np.greater_equal, "≤": np.less_equal, "=": np.equal}
 CAUTIONS = (4.0, 1.5)
 """Standard errors taken off each rule's success before the best is chosen, among thousands: once for rules that are
 often right, once for rules that apply seldom."""
@@ -57,23 +57,28 @@ class Trials:
         return np.asarray(self.group == kind)
 
 
+Cut = tuple[str, float] | None  # one of the ENDS, and the value from which on something is guessed there
+
+
 @dataclass(frozen=True)
 class Rule:
     """Guess "present" or "absent" for a trial, or nothing, from one feature."""
 
-    feature: int  # its column; the learned mixture stands after all others
+    feature: int  # its column
     name: str
-    present_from: float = math.inf  # guess "present" from this value
-    present_to: float = -math.inf  # up to this one
-    absent_from: float = math.inf  # guess "absent" from this value
-    absent_to: float = -math.inf  # up to this one
+    shown: Cut = None  # where to guess "present"
+    hidden: Cut = None  # where to guess "absent"
     kind: int | None = None  # the only kind of trials for which anything is guessed, if not for all
 
-    def guesses(self, values: Floats) -> tuple[Bools, Bools]:
-        """Return where the guess is "present", and where it is "absent"."""
-        present = (values >= self.present_from) & (values <= self.present_to)
-        absent = (values >= self.absent_from) & (values <= self.absent_to)
-        return present & ~absent, absent & ~present
+    def test(self, test: Trials, trials: int, tested: int) -> "Evidence":
+        """Guess every trial once."""
+        of_kind, values = test.of_kind(self.kind), test.seen[:, self.feature]
+        present, absent = (
+            of_kind & ENDS[cut[0]](values, cut[1]) if cut else np.zeros(len(test), dtype=bool)
+            for cut in (self.shown, self.hidden)
+        )
+        guessed = present ^ absent  # where both would be guessed, nothing is
+        return Evidence(int((guessed & (present == test.present)).sum()), int(guessed.sum()), trials, self.name, tested)
 
 
 @dataclass(frozen=True)
@@ -106,27 +111,20 @@ def examine(trials: Trials) -> Evidence:
     half = trials.part(CHOOSE, 1)
     rules = [(choose(trials.part(0, CHOOSE), caution), half) for caution in CAUTIONS]
     if len(trials) >= LEAST_FOR_MIXTURE:
-        learned = Mixture.fit(trials.part(0, FIT)).of(trials)
+        learned = learn_mixture(trials.part(0, FIT), trials)
         rules.append((choose(learned.part(FIT, CHOOSE), CAUTIONS[0]), learned.part(CHOOSE, 1)))
         moving = learn_moving(trials.part(0, CHOOSE), trials)
         rules.append((known_beforehand(moving, ALL_THAT_MOVE), moving.part(CHOOSE, 1)))
     if ALL_THAT_TOUCH in trials.names:
         rules.append((known_beforehand(trials, ALL_THAT_TOUCH), trials))
-    tests = [_test(rule, seen, len(trials), len(rules)) for rule, seen in rules]
+    tests = [rule.test(seen, len(trials), len(rules)) for rule, seen in rules]
     return max(tests, key=lambda evidence: evidence.bound(STRICT))
 
 
 def known_beforehand(trials: Trials, name: str) -> Rule:
     """Return the rule for a feature whose sign says it all, so that no choice is needed."""
     least = 1e-9  # so that zero, give or take a rounding, means nothing
-    return Rule(trials.names.index(name), f"{name} > 0, else < 0", least, math.inf, -math.inf, -least)
-
-
-def _test(rule: Rule, test: Trials, trials: int, tested: int) -> Evidence:
-    of_kind = test.of_kind(rule.kind)
-    present, absent = (guess & of_kind for guess in rule.guesses(test.seen[:, rule.feature]))
-    right = int((present & test.present).sum() + (absent & ~test.present).sum())
-    return Evidence(right, int(present.sum() + absent.sum()), trials, rule.name, tested)
+    return Rule(trials.names.index(name), f"{name} > 0, else < 0", ("≥", least), ("≤", -least))
 
 
 def learn_moving(lesson: Trials, trials: Trials) -> Trials:
@@ -151,35 +149,16 @@ def moving_cells(present: Bools, lesson: Floats, answers: Floats) -> Floats:
     return np.asarray(sides.sum(axis=1))
 
 
-@dataclass(frozen=True)
-class Mixture:
-    """The straight mixture of all features that best tells present from absent (ridge regression)."""
-
-    middle: Floats
-    scale: Floats
-    weights: Floats
-
-    @classmethod
-    def fit(cls, trials: Trials) -> "Mixture":
-        """Learn the weights."""
-        seen = _finite(trials)
-        middle = np.median(seen, axis=0) if len(seen) else np.zeros(seen.shape[1])
-        spread = np.abs(seen - middle).mean(axis=0) if len(seen) else np.ones(seen.shape[1])
-        scale = np.where(spread > 0, spread, 1.0)
-        columns = np.clip((seen - middle) / scale, -5, 5)
-        target = np.where(trials.present, 1.0, -1.0)
-        penalty = (1 + 0.05 * len(seen)) * np.eye(seen.shape[1])
-        weights = np.linalg.solve(columns.T @ columns + penalty, columns.T @ target)
-        return cls(middle, scale, np.asarray(weights, dtype=np.float64))
-
-    def of(self, trials: Trials) -> Trials:
-        """Return the trials with the mixture as their only feature."""
-        score = np.clip((_finite(trials) - self.middle) / self.scale, -5, 5) @ self.weights
-        return Trials(trials.present, score[:, None], ("mixture of all features",))
-
-
-def _finite(trials: Trials) -> Floats:
-    return np.nan_to_num(trials.seen, nan=0.0, posinf=1e9, neginf=-1e9)
+def learn_mixture(lesson: Trials, trials: Trials) -> Trials:
+    """Return trials with one feature: the straight mixture of all that best told the lesson's coins (ridge)."""
+    known, seen = (np.nan_to_num(each.seen, nan=0.0, posinf=1e9, neginf=-1e9) for each in (lesson, trials))
+    middle = np.median(known, axis=0)
+    spread = np.abs(known - middle).mean(axis=0)
+    scale = np.where(spread > 0, spread, 1.0)
+    columns, scaled = (np.clip((each - middle) / scale, -5, 5) for each in (known, seen))
+    penalty = (1 + 0.05 * len(known)) * np.eye(known.shape[1])
+    weights = np.linalg.solve(columns.T @ columns + penalty, columns.T @ np.where(lesson.present, 1.0, -1.0))
+    return Trials(trials.present, (scaled @ weights)[:, None], ("mixture of all features",))
 
 
 def choose(trials: Trials, caution: float) -> Rule:
@@ -190,68 +169,46 @@ def choose(trials: Trials, caution: float) -> Rule:
         of_kind = trials.of_kind(kind)
         seen, present = trials.seen[of_kind], trials.present[of_kind]
         for feature, name in enumerate(trials.names):
-            tally = tally_of(seen[:, feature], present)
-            if tally is not None:
-                worth, *cuts = tally.best(caution)
-                if (worth, -len(tally.cuts)) > best:
-                    best, chosen = (worth, -len(tally.cuts)), rule_of(feature, name, kind, *cuts)
+            cuts, counts = tally(seen[:, feature], present)
+            if len(cuts) > 1:
+                worth, shown, hidden = best_cuts(cuts, counts, caution)
+                if (worth, -len(cuts)) > best:
+                    words = _words(name, kind, shown, hidden)
+                    best, chosen = (worth, -len(cuts)), Rule(feature, words, shown, hidden, kind)
     return chosen
 
 
-Cut = tuple[int, float] | None  # one of the ENDS, and the value from which on something is guessed there
+def _words(name: str, kind: int | None, shown: Cut, hidden: Cut) -> str:
+    """Return in words where "present" is guessed of a feature, and where "absent"."""
+    parts = (f"{name} ", shown), ("" if shown else f"not {name} ", hidden)
+    words = ", else ".join(f"{said}{cut[0]} {cut[1]:.6g}" for said, cut in parts if cut is not None)
+    return words if kind is None else f"{words}, {kind} beside"
 
 
-def rule_of(feature: int, name: str, kind: int | None, shown: Cut, hidden: Cut) -> Rule:
-    """Return the rule that guesses "present" at one end of a feature, and "absent" at another, or at none."""
-    words = ", else ".join(
-        f"{said}{ENDS[part[0]]} {part[1]:.6g}"
-        for said, part in ((f"{name} ", shown), ("" if shown else f"not {name} ", hidden))
-        if part is not None
-    )
-    words = words if kind is None else f"{words}, {kind} beside"
-    return Rule(feature, words, *_span(shown), *_span(hidden), kind)
+def best_cuts(cuts: Floats, counts: Ints, caution: float) -> tuple[float, Cut, Cut]:
+    """Return where best to guess "present" and "absent", and what that is worth; `counts` as `tally` returns them."""
+    all_counts = counts.sum(axis=1)
+    at = [np.argmax(quick_bound(counts[:, side], all_counts, caution), axis=1) for side in (0, 1)]
+    ends, names = np.arange(len(ENDS)), tuple(ENDS)
+    right = np.array([counts[ends, side, at[side]] for side in (0, 1)])
+    guesses = np.array([all_counts[ends, at[side]] for side in (0, 1)])
+    values = cuts[at[0]], cuts[at[1]]
+    apart = np.array([values[0][0] > values[1][1], values[0][1] < values[1][0], values[0][2] != values[1][2]])
+    other = [1, 0, 2]
+    right = np.concatenate([*right, (right[0] + right[1, other]) * apart])
+    worth = quick_bound(right, np.concatenate([*guesses, (guesses[0] + guesses[1, other]) * apart]), caution)
+    number = int(np.argmax(worth))
+    which, end = divmod(number, len(ENDS))  # "present" alone, "absent" alone, or both
+    absent_end = other[end] if which == 2 else end
+    shown = (names[end], float(values[0][end])) if which != 1 else None
+    hidden = (names[absent_end], float(values[1][absent_end])) if which != 0 else None
+    return float(worth[number]), shown, hidden
 
 
-def _span(part: Cut) -> tuple[float, float]:
-    if part is None:
-        return math.inf, -math.inf
-    end, value = part
-    return (-math.inf if ENDS[end] == "≤" else value), (math.inf if ENDS[end] == "≥" else value)
-
-
-@dataclass(frozen=True)
-class Tally:
-    """How many trials lie above, below and on each of many values: one row an end, then shown and hidden ones."""
-
-    cuts: Floats
-    counts: Ints
-
-    def best(self, caution: float) -> tuple[float, Cut, Cut]:
-        """Return where best to guess "present" and "absent", and what that is worth."""
-        all_counts = self.counts.sum(axis=1)
-        at = [np.argmax(quick_bound(self.counts[:, side], all_counts, caution), axis=1) for side in (0, 1)]
-        ends = np.arange(len(ENDS))
-        right = np.array([self.counts[ends, side, at[side]] for side in (0, 1)])
-        guesses = np.array([all_counts[ends, at[side]] for side in (0, 1)])
-        values = self.cuts[at[0]], self.cuts[at[1]]
-        apart = np.array([values[0][0] > values[1][1], values[0][1] < values[1][0], values[0][2] != values[1][2]])
-        other = [1, 0, 2]
-        right = np.concatenate([*right, (right[0] + right[1, other]) * apart])
-        worth = quick_bound(right, np.concatenate([*guesses, (guesses[0] + guesses[1, other]) * apart]), caution)
-        number = int(np.argmax(worth))
-        end = number % len(ENDS)
-        absent_end = end if number < 2 * len(ENDS) else other[end]
-        shown = (end, float(values[0][end])) if number < len(ENDS) or number >= 2 * len(ENDS) else None
-        hidden = (absent_end, float(values[1][absent_end])) if number >= len(ENDS) else None
-        return float(worth[number]), shown, hidden
-
-
-def tally_of(values: Floats, present: Bools) -> Tally | None:
-    """Count shown and hidden trials at both ends of many values; None if all values are the same."""
+def tally(values: Floats, present: Bools) -> tuple[Floats, Ints]:
+    """Return cuts, and how many trials lie above, below and on each: `(end, shown or hidden, cut)`."""
     known = np.isfinite(values)
     values, present = values[known], present[known]
-    if not len(values) or bool((values == values[0]).all()):
-        return None
     cuts = np.unique(values)
     if len(cuts) > MOST_CUTS:
         cuts = np.unique(np.quantile(values, np.linspace(0, 1, MOST_CUTS), method="nearest"))
@@ -259,7 +216,7 @@ def tally_of(values: Floats, present: Bools) -> Tally | None:
     above = [len(group) - np.searchsorted(group, cuts, side="left") for group in groups]
     below = [np.searchsorted(group, cuts, side="right") for group in groups]
     exact = [upto + onward - len(group) for upto, onward, group in zip(below, above, groups, strict=True)]
-    return Tally(cuts, np.array([above, below, exact]))
+    return cuts, np.array([above, below, exact])
 
 
 def quick_bound(right: object, guesses: object, caution: float) -> Floats:

@@ -11,7 +11,7 @@ from pointveil.cells import Bools, Floats, Ints
 from pointveil.lab.audit.evidence import ALL_THAT_TOUCH
 from pointveil.lab.audit.scattered import look_at_scatter
 from pointveil.lab.audit.subjects import Asked, Records, Release
-from pointveil.lab.audit.units import Known, Located, Units
+from pointveil.lab.audit.units import AROUND, Known, Units, distinct
 from pointveil.vault import NoisyCounts
 from pointveil.world import World
 
@@ -61,34 +61,42 @@ def look_at_counts(columns: Columns, name: str, asked: Asked, units: Units, know
     # Where two units share a cell, neither is looked at: the other is not known.
     answer = asked.answer
     assert isinstance(answer, NoisyCounts)  # noqa: S101 - told apart by the caller
-    size, epsilon = len(answer.values), float(answer.noise_epsilon)
-    where = Located.of(asked, units, known, size)
+    size, epsilon, count = len(answer.values), float(answer.noise_epsilon), len(units)
+    places = units.xy.reshape(-1, 2)
+    around = (places[:, None, :] + AROUND).reshape(-1, 2)
+    located = np.asarray(asked.about.locate(np.concatenate([known.xy, places, around])))
+    base, mine, near = np.split(located, [len(known.xy), len(known.xy) + len(places)])
+    number = np.repeat(np.arange(count), units.xy.shape[1])
     values = np.asarray(answer.values, dtype=np.float64)
-    excess = values - where.tally
-    alone = np.bincount(where.cell, minlength=size)[where.cell] == 1
-    unit, cell, points = where.unit[alone], where.cell[alone], where.points[alone]
-    likelihood = _sum(unit, _ratio(excess[cell], points), len(units)) * epsilon
-    near = excess[where.near_cell]
-    touching = _sum(where.near_unit, _ratio(near, np.full(len(near), units.weight)), len(units)) * epsilon
+    excess = values - known.tally(base, size)
+    near_unit, near_cell, _ = distinct(np.repeat(number, len(AROUND)), near, size)
+    touching = np.bincount(near_unit, _ratio(excess[near_cell], units.weight), minlength=count) * epsilon
     columns.add(f"{name}: all cells that touch", touching)
-    first = _first(unit, len(units))
-    here = np.where(first >= 0, cell[first] if len(cell) else 0, 0)
-    columns.add(f"{name}: excess", _where(first >= 0, excess[here]))
-    columns.add(f"{name}: value", _where(first >= 0, values[here]))
-    columns.add(f"{name}: last bit", _where(first >= 0, last_bit(values[here])))
+    unit, cell, times = distinct(number, mine, size)
+    alone = np.bincount(cell, minlength=size)[cell] == 1
+    unit, cell, times = unit[alone], cell[alone], times[alone]
+    likelihood = np.bincount(unit, _ratio(excess[cell], times * units.weight), minlength=count).astype(np.float64)
+    likelihood *= epsilon
+    here, there = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
+    first = np.unique(unit, return_index=True)[1]
+    here[unit[first]], there[unit[first]] = cell[first], True
+    over = np.where(there, excess[here], np.nan)
+    columns.add(f"{name}: excess", over)
+    columns.add(f"{name}: value", np.where(there, values[here], np.nan))
+    columns.add(f"{name}: last bit", np.where(there, last_bit(values[here]), np.nan))
     columns.add(f"{name}: all", float(values.sum()))
-    columns.add(f"{name}: likelihood ratio", np.where(np.bincount(unit, minlength=len(units)) > 0, likelihood, np.nan))
-    look_at_alike(columns, name, excess, here, first >= 0)
-    return _where(first >= 0, excess[here]), likelihood
+    columns.add(f"{name}: likelihood ratio", np.where(there, likelihood, np.nan))
+    look_at_alike(columns, name, excess, here, there)
+    return over, likelihood
 
 
 def look_at_alike(columns: Columns, name: str, excess: Floats, here: Ints, there: Bools) -> None:
     """Add how much the unit's cell has over others that should have noise of their own."""
     usual = float(np.median(excess))
-    columns.add(f"{name}: excess over the usual", _where(there, excess[here] - usual))
+    columns.add(f"{name}: excess over the usual", np.where(there, excess[here] - usual, np.nan))
     offset = _most_alike(excess)
     alike = np.where(here + offset < len(excess), here + offset, here - offset)
-    columns.add(f"{name}: excess over one alike", _where(there, excess[here] - excess[alike]))
+    columns.add(f"{name}: excess over one alike", np.where(there, excess[here] - excess[alike], np.nan))
 
 
 def _most_alike(excess: Floats) -> int:
@@ -101,40 +109,17 @@ def _most_alike(excess: Floats) -> int:
     return 1 + int(np.argmax(together / np.sqrt(np.arange(len(together), 0, -1))))
 
 
-def _ratio(excess: Floats, points: Ints) -> Floats:
+def _ratio(excess: Floats, points: Ints | int) -> Floats:
     return np.asarray(np.abs(excess) - np.abs(excess - points))
-
-
-def _sum(unit: Ints, values: Floats, units: int) -> Floats:
-    return np.bincount(unit, values, minlength=units).astype(np.float64)
-
-
-def _first(unit: Ints, units: int) -> Ints:
-    """Return the number of each unit's first entry, or -1."""
-    first = np.searchsorted(unit, np.arange(units))
-    found = first < len(unit)
-    found[found] = unit[first[found]] == np.arange(units)[found]
-    return np.where(found, first, -1)
-
-
-def _where(known: Bools, values: Floats) -> Floats:
-    return np.where(known, values, np.nan)
 
 
 def look_near(columns: Columns, metres: Floats, written: Floats, places: Floats) -> None:
     """Add how near the synthetic points come, how many do, which row does, and the last bits of its numbers."""
-    if not len(metres):
-        columns.add("nearest point", FAR)
-        columns.add("row of the nearest point", -1.0)
-        columns.add("last bit of the nearest point", np.nan)
-        for radius in RADII:
-            columns.add(f"points within {radius:g} m", 0)
-        return
     tree = cKDTree(metres)
     distance, index = tree.query(places)
-    columns.add("nearest point", distance)
-    columns.add("row of the nearest point", index / len(metres))
-    columns.add("last bit of the nearest point", last_bit(written[index, 0]))
+    columns.add("nearest point", distance if len(metres) else FAR)
+    columns.add("row of the nearest point", index / len(metres) if len(metres) else -1.0)
+    columns.add("last bit of the nearest point", last_bit(written[index, 0]) if len(metres) else np.nan)
     for radius in RADII:
         columns.add(f"points within {radius:g} m", tree.query_ball_point(places, radius, return_length=True))
 
@@ -154,12 +139,12 @@ def look_at_whole(columns: Columns, release: Release, without: Records, present:
     columns.add("rows", len(release.xy))
     columns.add("questions", len(release.asked))
     for number in range(MOST_QUESTIONS):
-        known = number < len(release.asked)
-        columns.add(f"answer {number}: size", _size(release.asked[number]) if known else 0)
-        if known and isinstance(release.asked[number].answer, NoisyCounts):
-            look_at_values(columns, f"answer {number}", release.asked[number].answer.values)  # type: ignore[union-attr]
-    digest = hashlib.sha256(release.text.encode()).digest()
-    columns.add("text", int.from_bytes(digest[:6]))
+        answer = release.asked[number].answer if number < len(release.asked) else None
+        given = answer.values if isinstance(answer, NoisyCounts) else answer.region if answer else ()
+        columns.add(f"answer {number}: size", len(given))
+        if isinstance(answer, NoisyCounts):
+            look_at_values(columns, f"answer {number}", answer.values)
+    columns.add("text", int.from_bytes(hashlib.sha256(release.text.encode()).digest()[:6]))
     extent = np.concatenate([release.xy.min(axis=0), release.xy.max(axis=0)]) if len(release.xy) else np.full(4, np.nan)
     for side, value in zip(("west", "south", "east", "north"), extent, strict=True):
         columns.add(f"{side}most point", value)
@@ -175,10 +160,6 @@ def look_at_values(columns: Columns, name: str, values: Ints) -> None:
     columns.add(f"{name}: cell with the most", numbers.argmax())
     if np.issubdtype(numbers.dtype, np.integer):
         columns.add(f"{name}: common divisor", np.gcd.reduce(numbers))
-
-
-def _size(asked: Asked) -> int:
-    return len(asked.answer.values) if isinstance(asked.answer, NoisyCounts) else len(asked.answer.region)
 
 
 def _alignment(xy: Floats, without: Floats, present: Floats) -> float:

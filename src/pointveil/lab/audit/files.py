@@ -7,7 +7,6 @@ import contextlib
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import entry_points
@@ -18,7 +17,7 @@ from unittest.mock import patch
 from pyarrow import csv
 
 from pointveil.cells import Floats
-from pointveil.lab.audit.subjects import CLAIM, Asked, Records, Spy, Subject, describe
+from pointveil.lab.audit.subjects import CLAIM, Asked, Spy, Subject, describe
 from pointveil.releases import draw
 from pointveil.surveys import Replay, Survey
 from pointveil.vault import NoisyCounts
@@ -46,31 +45,18 @@ def small_batches(rows: int, *, kept: bool = False) -> Iterator[None]:
         yield
 
 
-@dataclass(frozen=True)
-class OnDisk:
-    """Records that wait to be written to a file, beside their world."""
-
-    records: Records
-    world: World
-    claim: Fraction
-    points_per_unit: int
-
-    def options(self) -> list[str]:
-        """Return what to say on the command line."""
-        who = ["--person", "person", "--max-points", str(self.points_per_unit)] if self.points_per_unit > 1 else []
-        place = ["--world", str(world_file(self.world)), "--columns", "x,y", "--crs", self.world.projection.crs]
-        return [*place, "--epsilon", str(self.claim), "--ledger", "ledger.db", *who]
-
-
 def command_subject(method: str, *, points_per_unit: int = 1, claim: Fraction = CLAIM) -> Subject:
     """Return a method as a subject, as its user meets it: the command, and the survey that it leaves."""
+    who = ["--person", "person", "--max-points", str(points_per_unit)] if points_per_unit > 1 else []
 
     def publish(spy: Any) -> tuple[Floats, str]:
-        disk: OnDisk = spy.vault
-        rows = max(LEAST_ROWS, len(disk.records.xy) // BATCHES)
+        records, world = spy.vault  # nothing is opened before the command runs
+        place = ["--world", str(world_file(world)), "--columns", "x,y", "--crs", world.projection.crs]
+        options = [*place, "--epsilon", str(claim), "--ledger", "ledger.db", *who]
+        rows = max(LEAST_ROWS, len(records.xy) // BATCHES)
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), small_batches(rows):
-            csv.write_csv(disk.records.table(), "private.csv")
-            code = run(["survey", "private.csv", "answers", "--method", method, *disk.options()])
+            csv.write_csv(records.table(), "private.csv")
+            code = run(["survey", "private.csv", "answers", "--method", method, *options])
             left = sorted(path.name for path in Path().iterdir())
             found = Survey.read("answers")
         spy.asked.extend(replayed(found))
@@ -79,11 +65,9 @@ def command_subject(method: str, *, points_per_unit: int = 1, claim: Fraction = 
         text = describe(made.coordinates, made.to_arrow().schema, found.statement, sizes)
         return made.coordinates, f"{code} {left} {text}"
 
-    def wait(records: Records, world: World, subject: Subject) -> OnDisk:
-        return OnDisk(records, world, subject.claim, subject.points_per_unit)
-
-    unit = ", person" if points_per_unit > 1 else ""
-    return Subject(f"{method}{unit}, command line", publish, claim, points_per_unit, wait)
+    unit = ", person" if who else ""
+    name = f"{method}{unit}, command line"
+    return Subject(name, publish, claim, points_per_unit, lambda records, world, _: (records, world))
 
 
 def run(arguments: list[str]) -> int:

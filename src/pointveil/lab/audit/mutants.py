@@ -72,6 +72,11 @@ def streets_of(vault: Any) -> Grid:
     return grid_of(vault, 20 if vault.world.land_area <= 1e6 else 80)
 
 
+def true_total(vault: Any) -> int:
+    """Return the true number of points in the world."""
+    return int(vault.exact_count(Everywhere())[0])
+
+
 def side_for(count: float) -> int:
     """Return the paper's grid size for so many points."""
     return max(1, math.ceil(math.sqrt(max(count, 0) / 10)))
@@ -93,31 +98,27 @@ def count_and_fill(vault: Any, grid: Grid, epsilon: Fraction = CLAIM) -> tuple[F
 
 def true_total_in_grid_size(vault: Any) -> tuple[Floats, str]:
     """Choose the size of the grid by the true number of points."""
-    total = int(vault.exact_count(Everywhere())[0])
-    return count_and_fill(vault, grid_of(vault, side_for(total)))
+    return count_and_fill(vault, grid_of(vault, side_for(true_total(vault))))
 
 
 def true_total_in_rescale(vault: Any) -> tuple[Floats, str]:
     """Rescale noisy counts of streets to the true number of points."""
-    total = float(vault.exact_count(Everywhere())[0])
     grid = grid_of(vault, 12)
-    noisy = np.maximum(vault.count(grid, Share("count", CLAIM)).values, 0)
-    return fill(vault, grid, vault.rng.multinomial(int(total), (noisy + 1e-9) / (noisy + 1e-9).sum())), ""
+    noisy = np.maximum(vault.count(grid, Share("count", CLAIM)).values, 0) + 1e-9
+    return fill(vault, grid, vault.rng.multinomial(true_total(vault), noisy / noisy.sum())), ""
 
 
 def swap_neighbours(vault: Any) -> tuple[Floats, str]:
     """Take the number of points for public, which only neighbours that move, not come and go, would allow."""
-    grid = grid_of(vault, 12)
-    noisy = vault.count(grid, Share("count", CLAIM)).values
-    total = int(vault.exact_count(Everywhere())[0])
-    return fill(vault, grid, noisy)[:total], f"{total} points"
+    made, total = count_and_fill(vault, grid_of(vault, 12))[0], true_total(vault)
+    return made[:total], f"{total} points"
 
 
 def data_made_range(vault: Any) -> tuple[Floats, str]:
     """Lay the grid over the bounding box of the data rather than over the public boundary."""
     points = vault.exact_points()
     low, high = (points.min(axis=0), points.max(axis=0) + 1) if len(points) else (np.zeros(2), np.ones(2))
-    return count_and_fill(vault, Grid((float(low[0]), float(low[1]), float(high[0]), float(high[1])), 4, 4))
+    return count_and_fill(vault, Grid((*low.tolist(), *high.tolist()), 4, 4))
 
 
 def empty_branch(vault: Any) -> tuple[Floats, str]:
@@ -135,8 +136,7 @@ def empty_branch(vault: Any) -> tuple[Floats, str]:
 
 def paper_kernel(vault: Any) -> tuple[Floats, str]:
     """Move each point by an exponential radius at an even angle: the density is infinite at the point itself."""
-    west, south, east, north = vault.world.bounds
-    grid = Grid(vault.world.bounds, round((east - west) / 100), round((north - south) / 100))
+    grid = Grid(vault.world.bounds, *(round(side / 100) for side in vault.world.size))
     noisy = np.maximum(vault.count(grid, Share("count", Fraction(3, 5))).values, 0)
     points = np.repeat(vault.exact_points(), 2, axis=0)
     order = vault.rng.permutation(len(points))
@@ -174,56 +174,43 @@ def file_order(vault: Any) -> tuple[Floats, str]:
 
 
 @dataclass(frozen=True)
-class ClosedCells:
-    """Cells that hold their whole border, so that a point on a corner is counted in all four of them."""
+class Mistallied:
+    """Cells that find points as an honest grid does, but are counted by a rule of their own."""
 
     grid: Grid
+    tally: Callable[[Floats], Ints]  # counts points, (n, 2) metres, in each cell
+    times: int = 1  # how many cells there are for each of the grid's
 
     def __len__(self) -> int:
-        return len(self.grid)
+        return self.times * len(self.grid)
 
     def locate(self, xy: Floats) -> Ints:
-        """Return one of the cells, as an honest grid would."""
+        """Return one of the cells of each point."""
         return self.grid.locate(xy)
-
-    def tally(self, xy: Floats) -> Ints:
-        """Count every point in each cell that touches it."""
-        width, height = self.grid.cell_size
-        low = self.grid.lower_corners()
-        x, y = xy[:, 0, None], xy[:, 1, None]
-        inside = (x >= low[:, 0]) & (x <= low[:, 0] + width) & (y >= low[:, 1]) & (y <= low[:, 1] + height)
-        return cast("Ints", inside.sum(axis=0))
 
 
 def closed_cells(vault: Any) -> tuple[Floats, str]:
-    """Count the points on a border in every cell that has it."""
-    cells = ClosedCells(grid_of(vault, 10))
-    return fill(vault, cells.grid, vault.count(cells, Share("count", CLAIM)).values), ""
+    """Count the points on a border in every cell that has it: one on a corner in all four."""
+    grid = grid_of(vault, 10)
+    low = grid.lower_corners()
+    high = low + grid.cell_size
 
+    def tally(xy: Floats) -> Ints:
+        inside = (xy[:, None] >= low) & (xy[:, None] <= high)
+        return cast("Ints", inside.all(axis=2).sum(axis=0))
 
-@dataclass(frozen=True)
-class Directed:
-    """Every street twice, once for each direction; a point is nearest to both."""
-
-    streets: Grid
-
-    def __len__(self) -> int:
-        return 2 * len(self.streets)
-
-    def locate(self, xy: Floats) -> Ints:
-        """Return the street in one of its directions."""
-        return self.streets.locate(xy)
-
-    def tally(self, xy: Floats) -> Ints:
-        """Count every point in both directions of its street."""
-        street = self.streets.locate(xy)
-        return np.tile(np.bincount(street[street >= 0], minlength=len(self.streets)), 2)
+    return fill(vault, grid, vault.count(Mistallied(grid, tally), Share("count", CLAIM)).values), ""
 
 
 def two_directed_edges(vault: Any) -> tuple[Floats, str]:
-    """Count each point once for each direction of its street."""
+    """Count each point once for each direction of its street, as it is nearest to both."""
     streets = streets_of(vault)
-    both = vault.count(Directed(streets), Share("count", CLAIM)).values
+
+    def tally(xy: Floats) -> Ints:
+        street = streets.locate(xy)
+        return np.tile(np.bincount(street[street >= 0], minlength=len(streets)), 2)
+
+    both = vault.count(Mistallied(streets, tally, 2), Share("count", CLAIM)).values
     return fill(vault, streets, both[: len(streets)] + both[len(streets) :]), ""
 
 
@@ -250,25 +237,9 @@ def plain_grid(vault: Any) -> tuple[Floats, str]:
     return count_and_fill(vault, grid_of(vault, max(least, min(side_for(total), 100))), Fraction(99, 100))
 
 
-def half_the_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
-    """Add noise for twice the epsilon that is charged."""
-    return enough_noise(vault, exact, 2 * epsilon)
-
-
 def noise_for_one(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
-    """Add the noise of a single point, where a person has k of them."""
+    """Add the noise of a single point, even where a person has k of them."""
     return exact + vault.laplace(epsilon, len(exact))
-
-
-def float_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Floats:
-    """Add noise in floating point, and do not round."""
-    return exact + vault.rng.laplace(0.0, float(1 / epsilon), len(exact))
-
-
-def short_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
-    """Cut the noise off at three times its scale, where it seems rare enough."""
-    reach = round(3 / float(epsilon))
-    return exact + np.clip(vault.laplace(epsilon, len(exact)), -reach, reach)
 
 
 def shared_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
@@ -278,9 +249,21 @@ def shared_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
     return exact + drawn
 
 
-def no_noise_for_nobody(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
-    """Leave empty cells without noise, for the sake of sparse files."""
-    return np.where(exact > 0, exact + vault.laplace(epsilon, len(exact)), 0)
+def short_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
+    """Cut the noise off at three times its scale, where it seems rare enough."""
+    reach = round(3 / float(epsilon))
+    return exact + np.clip(vault.laplace(epsilon, len(exact)), -reach, reach)
+
+
+NOISES: dict[str, Noisy] = {
+    "float noise, not rounded": lambda vault, exact, epsilon: (
+        exact + vault.rng.laplace(0.0, float(1 / epsilon), len(exact))
+    ),
+    "noise of half the size": lambda vault, exact, epsilon: enough_noise(vault, exact, 2 * epsilon),
+    "noise cut off": short_noise,
+    "one noise for two questions": shared_noise,
+    "no noise in empty cells": lambda *asked: np.where(asked[1] > 0, noise_for_one(*asked), 0),
+}
 
 
 @dataclass
@@ -328,15 +311,11 @@ MUTANTS: dict[str, Subject] = {
         _mutant("two directed edges for one street", two_directed_edges),
         _mutant("swap neighbours", swap_neighbours),
         _mutant("second level from true counts", sizes_from_true_counts),
-        _mutant("float noise, not rounded", plain_grid, open_leaky(noisy=float_noise)),
-        _mutant("noise of half the size", plain_grid, open_leaky(noisy=half_the_noise)),
+        *(_mutant(name, plain_grid, open_leaky(noisy=noisy)) for name, noisy in NOISES.items()),
         _mutant("uses not paid for", ask_scatter(12), open_leaky(UnpaidUses)),
         _mutant("k points charged as one", plain_grid, open_leaky(noisy=noise_for_one), MAX_POINTS),
         _mutant("two answers for one charge", ask_twice),
-        _mutant("noise cut off", plain_grid, open_leaky(noisy=short_noise)),
         _mutant("noise from a fixed seed", plain_grid, open_leaky(seed=1)),
-        _mutant("one noise for two questions", plain_grid, open_leaky(noisy=shared_noise)),
-        _mutant("no noise in empty cells", plain_grid, open_leaky(noisy=no_noise_for_nobody)),
         _mutant("the number of good records told", dropped_rows),
         _mutant("an error when there are few", fails_on_few),
     )

@@ -1,9 +1,11 @@
 """Small worlds, and pairs of datasets that differ in one unit: the cases in which a leak would show."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import shapely
@@ -31,22 +33,16 @@ LADDER = tuple(2**power for power in range(15))
 
 
 @cache
-def plain_world() -> World:
-    """A square kilometre of land with three streets, one of them drawn twice, once each way."""
-    return World.make((0.0, 0.0, SIDE, SIDE), crs=CRS, roads=streets())
+def plain_world(water: shapely.Polygon | None = None) -> World:
+    """A square kilometre with three streets, of which the one through the middle is drawn twice, once each way."""
+    lines = [[(0, 500), (1000, 500)], [(1000, 500), (0, 500)], [(250, 0), (250, 1000)], [(980, 0), (980, 1000)]]
+    streets = np.array([shapely.LineString(line) for line in lines])
+    return World.make((0.0, 0.0, SIDE, SIDE), crs=CRS, roads=streets, out_of_bounds=water)
 
 
-@cache
 def river_world() -> World:
     """The same square with water in it."""
-    water = shapely.box(650.0, 0.0, 750.0, 450.0)
-    return World.make((0.0, 0.0, SIDE, SIDE), crs=CRS, roads=streets(), out_of_bounds=water)
-
-
-def streets() -> NDArray[np.object_]:
-    """Three streets: a two-way one through the middle, and two across."""
-    lines = [[(0, 500), (1000, 500)], [(1000, 500), (0, 500)], [(250, 0), (250, 1000)], [(980, 0), (980, 1000)]]
-    return np.array([shapely.LineString(line) for line in lines])
+    return plain_world(shapely.box(650.0, 0.0, 750.0, 450.0))
 
 
 @dataclass(frozen=True)
@@ -70,17 +66,9 @@ def added(
     return Pair(name, without, present, np.unique(places, axis=0)[:MOST_PLACES], world, weight)
 
 
-def first(name: str, unit: tuple[float, float], without: Records) -> Pair:
-    """Return the pair in which a unit is added before all others."""
-    place = np.array([unit])
-    return Pair(name, without, Records(place, np.array([10**6])).with_more(without), place)
-
-
-def alternating(rows: int) -> Pair:
-    """Return rows that alternate between two far places, and the same without the first."""
-    places = np.array([[255.0, 20.0], [745.0, 502.0]])[np.arange(rows) % 2]
-    present = Records.at(places)
-    return Pair("alternating rows", Records(present.xy[1:], present.person[1:]), present, places[:1], weight=2)
+def first(name: str, present: Records, *, weight: int = 1) -> Pair:
+    """Return the pair in which the unit is the first of all records."""
+    return Pair(name, Records(present.xy[1:], present.person[1:]), present, present.xy[:1], weight=weight)
 
 
 def crowd(count: int, place: tuple[float, float] = BESIDE_STREET) -> Records:
@@ -106,8 +94,8 @@ POINT_PAIRS: tuple[Pair, ...] = (
     added("an outlier at the other end", FAR_CORNER, crowd(5, OTHER_CORNER), weight=2),
     added("one among many", OFF_STREET, spread(150)),
     added("a record that is no place", (np.nan, 5.0), crowd(2)),
-    first("no place before all others", (np.nan, 5.0), crowd(20)),
-    alternating(240),
+    first("no place before all others", Records.at([(np.nan, 5.0)] + 20 * [BESIDE_STREET])),
+    first("alternating rows", Records.at(120 * [(255.0, 20.0), (745.0, 502.0)]), weight=2),
     added("in the first cell", CORNER, crowd(3, CENTRE)),
     added("in the last cell", LAST_CORNER, crowd(3, CENTRE)),
     added("a record far outside", (1e9, -1e9), crowd(2), weight=0),
@@ -135,24 +123,17 @@ def find_jumps(subject: Subject, most: int = 2) -> list[Pair]:
     # the one person who makes the difference. What changes again when it is tried again was chance.
     ladder = (0, *LADDER)
     steady = [_steady_facts(subject, count) for count in ladder]
-    names = sorted(
-        {name for facts in steady for name in facts}, key=lambda name: -sum(name in facts for facts in steady)
-    )
-    jumps = [jump for name in names for jump in _jumps(name, ladder, steady)[:1]]
-    counts = [_halve(subject, *jump) for jump in jumps if _holds(subject, *jump)]
+    often = Counter(name for facts in steady for name in facts)
+    jumps: dict[str, tuple[int, int, object]] = {}  # the first of each fact: between which rungs, and the lower value
+    for (low, at_low), (high, at_high) in pairwise(zip(ladder, steady, strict=True)):
+        for name in at_low.keys() & at_high.keys():
+            if at_low[name] != at_high[name]:
+                jumps.setdefault(name, (low, high, at_low[name]))
+    tried = sorted(jumps.items(), key=lambda jump: -often[jump[0]])
+    counts = [_halve(subject, name, *jump) for name, jump in tried if _holds(subject, name, *jump)]
     return [
         added(f"{count} people, or one more", BESIDE_STREET, crowd(count), weight=2)
         for count in list(dict.fromkeys(counts))[:most]
-    ]
-
-
-def _jumps(name: str, ladder: Sequence[int], steady: Sequence[dict[str, object]]) -> list[tuple[str, int, int, object]]:
-    """Return between which rungs a fact jumps from one steady value to another, and the lower value."""
-    rungs = zip(ladder, ladder[1:], steady, steady[1:], strict=False)
-    return [
-        (name, low, high, at_low[name])
-        for low, high, at_low, at_high in rungs
-        if name in at_low and name in at_high and at_low[name] != at_high[name]
     ]
 
 
@@ -167,10 +148,7 @@ def _holds(subject: Subject, name: str, low: int, high: int, at_low: object) -> 
 def _halve(subject: Subject, name: str, low: int, high: int, at_low: object) -> int:
     while high - low > 1:
         middle = (low + high) // 2
-        if _facts(subject, middle).get(name) == at_low:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if _facts(subject, middle).get(name) == at_low else (low, middle)
     return low
 
 

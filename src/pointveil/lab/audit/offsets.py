@@ -33,14 +33,6 @@ class Excess:
     cell: Ints
     epsilon: float
 
-    def around(self, sign: Floats) -> tuple[Floats, float]:
-        """Return the sum of the excess of all cells, counted from each canary's, with its sign; and its variance."""
-        limit = 3 / self.epsilon
-        values = np.clip(self.values, -limit, limit)
-        signs = np.bincount(self.cell, sign, minlength=len(values))
-        sums = np.fft.irfft(np.fft.rfft(values) * np.conj(np.fft.rfft(signs)), n=len(values))
-        return np.asarray(sums), float(np.square(values).mean() * np.abs(sign).sum())
-
 
 def add_offsets(rows: Sequence[Columns], seen: Sequence[Seen], lessons: Sequence[Bools]) -> None:
     """Add, for each count, the likelihood ratio over all cells that moved with the canaries of the lesson."""
@@ -72,8 +64,11 @@ def learn_offsets(found: Sequence[Excess | None], seen: Sequence[Seen], lessons:
     for excess, each, lesson in zip(found, seen, lessons, strict=True):
         if excess is None or len(excess.values) != size:
             continue
-        sums, variance = excess.around(np.where(lesson, np.where(each.coins, 1.0, -1.0), 0.0))
-        score, square = score + sums, square + variance
+        # The excess of all cells, counted from each canary's own, is added up with the sign of its coin.
+        values = np.clip(excess.values, -3 / excess.epsilon, 3 / excess.epsilon)
+        signs = np.bincount(excess.cell, np.where(each.coins, 1.0, -1.0) * lesson, minlength=size)
+        score = score + np.fft.irfft(np.fft.rfft(values) * np.conj(np.fft.rfft(signs)), n=size)
+        square = square + float(np.square(values).mean() * lesson.sum())
     scaled = score / np.sqrt(square)
     best = np.argsort(-scaled)[:MOST_OFFSETS]
     return np.asarray(best[scaled[best] > LEAST_SCORE], dtype=np.int64)

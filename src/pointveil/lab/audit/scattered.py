@@ -62,7 +62,7 @@ def kernel_ratio(asked: Asked, counts: Ints, region: Ints, site: Ints, known: In
     # known on both sides; the points are taken one by one, which is exact for one point, and nearly so for more.
     answer = asked.answer
     assert isinstance(answer, NoisyPoints)  # noqa: S101 - told apart by the caller
-    law = Kernel(float(answer.epsilon) / (answer.points_per_unit * asked.uses))
+    epsilon = float(answer.epsilon) / (answer.points_per_unit * asked.uses)
     owner = np.full(len(counts) + 1, -1)
     lonely = (region >= 0) & (np.bincount(np.maximum(region, 0), region >= 0, len(counts))[region] == 1)
     owner[region[lonely]] = np.flatnonzero(lonely)
@@ -76,8 +76,8 @@ def kernel_ratio(asked: Asked, counts: Ints, region: Ints, site: Ints, known: In
     more = units.weight * asked.uses
     filled = np.minimum(wanted, others + more)
     even = 1.0 / counts[where]
-    theirs = _mean_density(law, counts, where, at, known, owner)
-    own = law.density(at, site[unit], counts[where])
+    theirs = _mean_density(epsilon, counts, where, at, known, owner)
+    own = box_density(epsilon, at, site[unit], counts[where])
     part, their_part = filled * more / (others + more) / wanted, filled * others / (others + more) / wanted
     before = np.minimum(wanted, others) / wanted
     present = part * own + their_part * theirs + (1 - part - their_part) * even
@@ -85,7 +85,7 @@ def kernel_ratio(asked: Asked, counts: Ints, region: Ints, site: Ints, known: In
     return np.bincount(unit, np.log(present / absent), minlength=len(units)).astype(np.float64)
 
 
-def _mean_density(law: "Kernel", counts: Ints, where: Ints, at: Ints, known: Ints, owner: Ints) -> Floats:
+def _mean_density(epsilon: float, counts: Ints, where: Ints, at: Ints, known: Ints, owner: Ints) -> Floats:
     """Return how densely the known tokens of its region spread to each drawn point, on average."""
     near = known[(known[:, 0] >= 0) & (owner[known[:, 0]] >= 0)]
     near = near[np.argsort(near[:, 0], kind="stable")]
@@ -93,20 +93,16 @@ def _mean_density(law: "Kernel", counts: Ints, where: Ints, at: Ints, known: Int
     times = last - first
     drawn = np.repeat(np.arange(len(where)), times)
     token = np.arange(len(drawn)) - np.repeat(np.cumsum(times) - times, times) + np.repeat(first, times)
-    density = law.density(at[drawn], near[token, 1], counts[where[drawn]]) * near[token, 2]
+    density = box_density(epsilon, at[drawn], near[token, 1], counts[where[drawn]]) * near[token, 2]
     weight = np.bincount(drawn, near[token, 2], minlength=len(where))
     return np.bincount(drawn, density, minlength=len(where)) / np.maximum(weight, 1)
 
 
-class Kernel:
-    """The box kernel as its proof describes it, written anew: the attacker knows the law."""
-
-    def __init__(self, epsilon: float) -> None:
-        self.heavy = math.exp(epsilon)
-
-    def density(self, at: Ints, site: Ints, count: Ints) -> Floats:
-        """Return how likely a point at `site`, of `count` sites, is blurred to `at`."""
-        window = np.clip(np.rint(count / (1 + math.sqrt(self.heavy))), 1, np.maximum(count, 1))
-        start = np.clip(site - window // 2, 0, count - window)
-        inside = (at >= start) & (at < start + window)
-        return np.asarray(np.where(inside, self.heavy, 1.0) / (count + window * (self.heavy - 1)))
+def box_density(epsilon: float, at: Ints, site: Ints, count: Ints) -> Floats:
+    """Return how likely a point at `site`, of `count` sites, is blurred to `at` by the box kernel."""
+    # Written anew from its proof: the attacker knows the law.
+    heavy = math.exp(epsilon)
+    window = np.clip(np.rint(count / (1 + math.sqrt(heavy))), 1, np.maximum(count, 1))
+    start = np.clip(site - window // 2, 0, count - window)
+    inside = (at >= start) & (at < start + window)
+    return np.asarray(np.where(inside, heavy, 1.0) / (count + window * (heavy - 1)))

@@ -35,10 +35,10 @@ class Records:
     person: Ints
 
     @classmethod
-    def at(cls, xy: object, *, first_person: int = 0) -> "Records":
+    def at(cls, xy: object) -> "Records":
         """Return records of as many people as places."""
         places = np.asarray(xy, dtype=np.float64).reshape(-1, 2)
-        return cls(places, np.arange(first_person, first_person + len(places)))
+        return cls(places, np.arange(len(places)))
 
     def with_more(self, more: "Records") -> "Records":
         """Return these records and then the others."""
@@ -181,10 +181,11 @@ def describe(coordinates: Floats, schema: pa.Schema, statement: Any, sizes: Sequ
     content = statement.model_dump(mode="json", by_alias=True)
     for name in RANDOM_FIELDS:
         content.pop(name, None)
+    # The digest of the answers is another every time, and would hide what else the text says.
+    (content.get("survey") or {}).pop("answers_sha256", None)
     counted = iter(sizes)
     for question in content["questions"]:
-        true = question["question"] == "scatter" or question["cells"] == next(counted, None)
-        if true:
+        if question["question"] == "scatter" or question["cells"] == next(counted, None):
             question.pop("cells")  # a feature of its own
     notes = sorted(str(key) for key in schema.metadata or {})
     return json.dumps([str(coordinates.dtype), coordinates.ndim, schema.names, notes, content])

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.cells import Bools, Floats
-from pointveil.lab.audit.city import City
+from pointveil.lab.audit.city import City, city_others
 from pointveil.lab.audit.evidence import FIT, Trials
 from pointveil.lab.audit.features import Columns, look_at_others, look_at_units, look_at_whole
 from pointveil.lab.audit.neighbours import Pair
 from pointveil.lab.audit.offsets import Seen, add_offsets
-from pointveil.lab.audit.subjects import Asked, Records, Release, Subject
+from pointveil.lab.audit.subjects import Records, Release, Subject
 from pointveil.lab.audit.units import Known, Units
 from pointveil.vault import NoisyCounts
 
@@ -31,7 +31,8 @@ def pair_trials(subject: Subject, pair: Pair, runs: int) -> Trials:
     answers: list[list[Floats]] = []
     for coin in coins:
         release = subject.release(pair.present if coin else pair.without, world)
-        answers.append([_values(asked) for asked in release.asked])
+        given = [asked.answer for asked in release.asked]
+        answers.append([np.array(one.values if isinstance(one, NoisyCounts) else [], np.float64) for one in given])
         columns = look_at_units(release, world, units, known)
         look_at_others(columns, release, world, pair.without)
         look_at_whole(columns, release, pair.without, pair.present)
@@ -49,18 +50,9 @@ def pool(parts: list[Trials]) -> Trials:
 
 def steady_answers(answers: list[list[Floats]]) -> tuple[Floats, ...]:
     """Return, as tables, the answers to the questions that had the same cells in every release."""
-    numbers = range(min(len(each) for each in answers))
-    sizes = {number: {len(each[number]) for each in answers} for number in numbers}
-    return tuple(
-        np.stack([each[number] for each in answers])
-        for number in numbers
-        if len(sizes[number]) == 1 and 1 < max(sizes[number]) <= MOST_CELLS
-    )
-
-
-def _values(asked: Asked) -> Floats:
-    counts = isinstance(asked.answer, NoisyCounts)
-    return np.asarray(asked.answer.values if counts else [], dtype=np.float64)  # type: ignore[union-attr]
+    asked = zip(*answers, strict=False)  # as many questions as every release has
+    steady = (question for question in asked if len({len(values) for values in question}) == 1)
+    return tuple(np.stack(question) for question in steady if 1 < len(question[0]) <= MOST_CELLS)
 
 
 def canary_trials(subject: Subject, city: City, releases: int, *, enough: int | None = None) -> Trials:
@@ -70,7 +62,7 @@ def canary_trials(subject: Subject, city: City, releases: int, *, enough: int | 
     allows this: a guess may use the release and every coin already shown. With `enough` trials no more releases are
     made; the number of trials depends on the releases alone.
     """
-    canaries, others = city.canaries(subject.points_per_unit), city.others(subject.points_per_unit)
+    canaries, others = city.canaries(subject.points_per_unit), city_others(city, subject.points_per_unit)
     seen: list[Seen] = []
     while len(seen) < releases and (enough is None or sum(len(each.coins) for each in seen) < enough):
         seen.append(one_release(subject, city, canaries, *others))
@@ -133,9 +125,6 @@ def throw(count: int) -> Bools:
 def gather(rows: list[Columns]) -> tuple[Floats, tuple[str, ...]]:
     """Put the features of all releases into one table, and name its columns; what some lack is unknown there."""
     names = tuple(dict.fromkeys(name for columns in rows for name in columns.columns))
-    blank = [np.full(columns.rows, np.nan) for columns in rows]
-    pieces = [
-        np.column_stack([columns.columns.get(name, unknown) for name in names])
-        for columns, unknown in zip(rows, blank, strict=True)
-    ]
-    return np.concatenate(pieces), names
+    blank = {columns.rows: np.full(columns.rows, np.nan) for columns in rows}
+    pieces = [[each.columns.get(name, blank[each.rows]) for name in names] for each in rows]
+    return np.concatenate([np.column_stack(piece) for piece in pieces]), names

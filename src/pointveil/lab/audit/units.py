@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pointveil.cells import Bools, Floats, Ints
-from pointveil.lab.audit.subjects import Asked, Records
+from pointveil.lab.audit.subjects import Records
 from pointveil.world import World
 
 HAIR = 0.001  # metres: less than any cell, more than any rounding
@@ -64,31 +64,7 @@ class Known:
         return np.bincount(cell[inside], self.count[inside], minlength=size).astype(np.int64)
 
 
-@dataclass(frozen=True)
-class Located:
-    """The cells of one question: how many are known in each, and which ones each unit touches."""
-
-    tally: Ints  # known points in each cell
-    unit: Ints  # one entry for each cell that a unit has points in
-    cell: Ints
-    points: Ints
-    near_unit: Ints  # one entry for each cell within a hair's breadth of a unit's points
-    near_cell: Ints
-
-    @classmethod
-    def of(cls, asked: Asked, units: Units, known: Known, size: int) -> "Located":
-        """Ask the cells once where all of them are."""
-        places = units.xy.reshape(-1, 2)
-        around = (places[:, None, :] + AROUND).reshape(-1, 2)
-        located = np.asarray(asked.about.locate(np.concatenate([known.xy, places, around])))
-        base, mine, near = np.split(located, [len(known.xy), len(known.xy) + len(places)])
-        number = np.repeat(np.arange(len(units)), units.xy.shape[1])
-        unit, cell, times = _distinct(number, mine, size)
-        near_unit, near_cell, _ = _distinct(np.repeat(number, len(AROUND)), near, size)
-        return cls(known.tally(base, size), unit, cell, times * units.weight, near_unit, near_cell)
-
-
-def _distinct(unit: Ints, cell: Ints, size: int) -> tuple[Ints, Ints, Ints]:
+def distinct(unit: Ints, cell: Ints, size: int) -> tuple[Ints, Ints, Ints]:
     """Return each pair of unit and cell once, and how often it was there."""
     inside = (cell >= 0) & (cell < size)
     pair, times = np.unique(unit[inside] * size + cell[inside], return_counts=True)

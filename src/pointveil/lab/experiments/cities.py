@@ -78,9 +78,8 @@ def load_city(city: City, data: Path | None, how: str) -> Loaded:
 
 def _from_folder(city: City, folder: Path) -> tuple[World, pa.Table]:
     points = pq.read_table(folder / city.points, columns=["lon", "lat"])
-    ready = folder / "world.gpkg"
     if city.bounds is None:
-        return World.read(ready), points
+        return World.read(folder / "world.gpkg"), points
     layers: dict[str, Any] = {"out_of_bounds": _layer(folder, "water"), "roads": _layer(folder, "roads")}
     if layers["out_of_bounds"] is None:
         layers["land"] = _layer(folder, "land")

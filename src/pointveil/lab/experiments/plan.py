@@ -82,9 +82,7 @@ class Plan(Part):
     @field_validator("measures")
     @classmethod
     def _measures(cls, measures: tuple[str, ...]) -> tuple[str, ...]:
-        for measure in measures:
-            parse_measure(measure)
-        return measures
+        return tuple(measure for measure in measures if parse_measure(measure))
 
     @classmethod
     def read(cls, path: str | Path) -> "Plan":
@@ -97,7 +95,9 @@ class Plan(Part):
         except (IsADirectoryError, UnicodeDecodeError, tomllib.TOMLDecodeError) as fault:
             raise InputError(f"{path.name} is not a plan in TOML: {fault}") from None
         except ValidationError as fault:
-            raise InputError(f"{path.name} is not a plan: {_first(fault)}") from None
+            problem = fault.errors()[0]
+            where = ".".join(str(part) for part in problem["loc"])
+            raise InputError(f"{path.name} is not a plan: {where}: {problem['msg']}.") from None
         try:
             plan.all_methods()
             plan.all_cities()
@@ -133,13 +133,4 @@ def parse_measure(text: str) -> tuple[str, dict[str, float]]:
 
 def _fits(name: str, wanted: str) -> bool:
     """Say whether a name fits; a star stands for a row of one table only."""
-    if name in AS_PUBLISHED and not wanted.endswith("-as-published"):
-        return False
-    return fnmatchcase(name, wanted)
-
-
-def _first(fault: ValidationError) -> str:
-    """Return the first thing that is wrong, in a sentence."""
-    problem = fault.errors()[0]
-    where = ".".join(str(part) for part in problem["loc"])
-    return f"{where}: {problem['msg']}."
+    return fnmatchcase(name, wanted) and (name not in AS_PUBLISHED or wanted.endswith("-as-published"))

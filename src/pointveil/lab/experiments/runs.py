@@ -127,9 +127,8 @@ def work_through(
     `tell` is told how many runs are done, and of how many, whenever one is.
     """
     plans = list(plans)
-    for plan in plans:
-        for name, city in plan.all_cities().items():
-            check_city(name, city, data)
+    for name, city in [city for plan in plans for city in plan.all_cities().items()]:
+        check_city(name, city, data)
     shelf = Shelf(out / "runs")
     runs = join_runs(run for plan in plans for run in runs_of(plan))
     to_do = [run for run in runs if shelf.missing(run)]

@@ -16,20 +16,9 @@ from pointveil.files.whole import write_whole
 from pointveil.lab.experiments.plan import Plan
 from pointveil.lab.experiments.runs import Shelf, runs_of
 
-SCHEMA = pa.schema(
-    [
-        ("experiment", pa.string()),
-        ("city", pa.string()),
-        ("input", pa.string()),
-        ("method", pa.string()),
-        ("label", pa.string()),
-        ("epsilon", pa.float64()),
-        ("seed", pa.int32()),
-        ("measure", pa.string()),
-        ("value", pa.float64()),
-        ("reason", pa.string()),
-    ]
-)
+COLUMNS = ("experiment", "city", "input", "method", "label", "epsilon", "seed", "measure", "value", "reason")
+NUMBERS = {"epsilon": pa.float64(), "seed": pa.int32(), "value": pa.float64()}
+SCHEMA = pa.schema([(name, NUMBERS.get(name, pa.string())) for name in COLUMNS])
 ALWAYS = ("cpu_seconds", "points")
 PUBLISHED = "-as-published"
 
