@@ -7,7 +7,7 @@ import os
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -18,7 +18,7 @@ from typing import Any, Literal
 from pointveil.errors import BudgetError, InputError
 from pointveil.ledger.check import find_problems
 from pointveil.ledger.entries import Account, Charge, Kept, canonical, decimal, exact, plain, same_facts
-from pointveil.ledger.schema import FIRST, MICRO, PATIENCE, append, connect, fingerprint, last, make, seal
+from pointveil.ledger.schema import MICRO, PATIENCE, append, connect, fingerprint, last, make, seal
 from pointveil.ledger.upgrade import upgrade
 
 DEFAULT_CAP = Fraction(10)
@@ -36,6 +36,7 @@ FIND = {
     "name": "SELECT account FROM event WHERE kind = 'name' AND name = ?",
     "content": "SELECT account FROM event WHERE kind = 'content' AND fingerprint = ?",
 }
+NEXT_ENTRY = "SELECT coalesce(max(entry), 0) + 1 FROM event WHERE kind = 'charge'"
 ACCOUNTS = "SELECT account FROM event WHERE kind = 'charge' AND entry = ?"
 ANSWER = "SELECT purpose, survey FROM event WHERE kind = 'answer' AND entry = ? AND number = ?"
 
@@ -110,22 +111,11 @@ class Ledger:
     ) -> Charge:
         """Charge epsilon to a dataset; when this returns, the charge is on the disk and stays there.
 
-        Parameters
-        ----------
-        dataset
-            The name that the owner gives the dataset.
-        content
-            A digest of the data. Only a keyed fingerprint of it is kept. None if the data could not be read: then
-            only the name says what is charged.
-        epsilon
-            What to charge: exact, never a float. Rounded up to a millionth.
-        purpose
-            Everything that decides what the release is: dataset, epsilon, method, world, and so on.
-        request
-            A name of the owner's for this request, by which it can be answered again.
-        seed
-            The seed of the drawing, from a caller who keeps each answer (`keep`) before anything is made of it. Such
-            a request is charged once: the same one again goes on with the charge that it has.
+        Only a keyed fingerprint of `content`, a digest of the data, is kept; it is None if the data could not be read:
+        then only the name says what is charged. Epsilon is exact, never a float, and rounded up to a millionth.
+        `purpose` has everything that decides what the release is, and `request` is a name of the owner's by which it
+        can be answered again. A `seed`, of the drawing, comes from a caller who keeps each answer (`keep`) before
+        anything is made of it. Such a request is charged once: the same one again goes on with the charge that it has.
         """
         name, amount, facts = plain(dataset, "name of a dataset"), exact(epsilon), canonical(purpose)
         if amount == 0:
@@ -137,43 +127,32 @@ class Ledger:
             if known is not None and known.survey is not None:
                 raise InputError(f"Request {request!r} has just been finished. Ask again to get its release.")
             print_ = None if content is None else fingerprint(book, content)
-            check_head(book)
+            checked(book, "TRUE")  # nothing is built on a last event that was changed
             if seed is None or known is None:
-                entry = book.execute("SELECT coalesce(max(entry), 0) + 1 FROM event WHERE kind = 'charge'").fetchone()[
-                    0
-                ]
+                (entry,) = book.execute(NEXT_ENTRY).fetchone()
             else:
                 entry, seed = known.entry, known.seed
                 refuse_other_content(book, entry, print_)
             paid = {row[0] for row in book.execute(ACCOUNTS, (entry,))}
             accounts = charged_accounts(book, name, print_)
             tightest = min((balance(book, account) for account in accounts), key=lambda found: found.left)
-            for account in accounts:
-                if account not in paid:
-                    refuse_overspending(name, balance(book, account), micro)
-            for account in accounts:
-                if account not in paid:
-                    append_charge(
-                        book, account, entry, name, micro, exact=str(amount), purpose=facts, request=request,
-                        seed=None if seed is None else str(seed), fingerprint=print_,
-                    )  # fmt: skip
+            unpaid = [account for account in accounts if account not in paid]
+            for account in unpaid:
+                refuse_overspending(name, balance(book, account), micro)
+            for account in unpaid:
+                append_charge(
+                    book, account, entry, name, micro, exact=str(amount), purpose=facts, request=request,
+                    seed=None if seed is None else str(seed), fingerprint=print_,
+                )  # fmt: skip
             row = book.execute(
                 "SELECT named, hash FROM event WHERE kind = 'charge' AND entry = ? ORDER BY id DESC LIMIT 1", (entry,)
             ).fetchone()
         price, named = Fraction(micro, MICRO), Fraction(row[0], MICRO)
         before = tightest.spent - (price if paid else 0)
         return Charge(
-            entry=entry,
-            dataset=name,
-            spent_before=before,
-            spent_after=before + price,
-            cap=tightest.cap,
-            named_before=named - price,
-            named_after=named,
-            chain=row[1].hex(),
-            seed=seed,
-            fingerprint=print_,
-        )
+            entry=entry, dataset=name, spent_before=before, spent_after=before + price, cap=tightest.cap,
+            named_before=named - price, named_after=named, chain=row[1].hex(), seed=seed, fingerprint=print_,
+        )  # fmt: skip
 
     def keep(self, charge: Charge, number: int, question: str, answer: bytes) -> bytes:
         """Keep a noisy answer, and return it when it is on the disk; if there is one already, return that one instead.
@@ -238,10 +217,7 @@ class Ledger:
     def verify(self, anchors: Iterable[str] = ()) -> list[str]:
         """Return what is wrong with the ledger, in sentences: broken chain, wrong sums, overspent caps.
 
-        Parameters
-        ----------
-        anchors
-            Heads of the chain that were noted elsewhere (in statements, for example): all must be in it.
+        Anchors are heads of the chain that were noted elsewhere (in statements, for example): all must be in it.
         """
         with self._reading() as book:
             return find_problems(book, anchors)
@@ -253,12 +229,10 @@ class Ledger:
 
     def _exists(self) -> bool:
         """Tell whether there is anything at the path; if that cannot be told, fail."""
-        with clear_errors(self.path):
-            try:
-                self.path.stat()
-            except FileNotFoundError:
-                return False
+        with clear_errors(self.path), suppress(FileNotFoundError):
+            self.path.stat()
             return True
+        return False
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -266,7 +240,7 @@ class Ledger:
         if not self._exists():
             raise InputError(f"There is no ledger at {self.path}. Nothing has been charged there; check the path.")
         with clear_errors(self.path), closing(connect(self.path)) as book:
-            continue_older(book)
+            upgrade(book)
             book.execute("BEGIN")
             yield book
 
@@ -277,7 +251,7 @@ class Ledger:
             if not self._exists():
                 make(self.path)
             with closing(connect(self.path)) as book:
-                continue_older(book)
+                upgrade(book)
                 book.execute("BEGIN IMMEDIATE")
                 yield book  # an error closes the book without a commit, which undoes everything
                 book.execute("COMMIT")
@@ -288,12 +262,6 @@ def open_ledger(given: Ledger | str | PathLike[str] | Own | None) -> Ledger | No
     if given is OWN:
         return Ledger()
     return given if given is None or isinstance(given, Ledger) else Ledger(Path(given))
-
-
-def continue_older(book: sqlite3.Connection) -> None:
-    """Give a ledger of an older version the tables of this one."""
-    if book.execute("PRAGMA user_version").fetchone() == (FIRST,):
-        upgrade(book)
 
 
 def find(book: sqlite3.Connection, kind: Literal["name", "content"], key: str | bytes) -> int | None:
@@ -361,11 +329,6 @@ def checked(book: sqlite3.Connection, condition: str, *values: object) -> list[d
     return [dict(zip((column[0] for column in rows.description), found, strict=True))]
 
 
-def check_head(book: sqlite3.Connection) -> None:
-    """Refuse to build on a last event that was changed."""
-    checked(book, "TRUE")
-
-
 def refuse_other_content(book: sqlite3.Connection, entry: int, print_: bytes | None) -> None:
     """Raise if a charge, or an answer that it paid for, is about other data than these."""
     query = "SELECT fingerprint FROM event WHERE kind IN ('charge', 'answer') AND entry = ? AND fingerprint IS NOT NULL"
@@ -404,9 +367,8 @@ def kept(book: sqlite3.Connection, request: str, facts: str) -> Kept | None:
         (request,),
     ).fetchall()
     recorded = [json.loads(text) for *_, text in charges]
-    for facts_then in recorded:
-        if not same_facts(facts_then, wanted):
-            raise InputError(f"Request {request!r} was made before with other settings. Give this one another name.")
+    if not all(same_facts(then, wanted) for then in recorded):
+        raise InputError(f"Request {request!r} was made before with other settings. Give this one another name.")
     finished = book.execute(
         "SELECT entry, survey, seed FROM event WHERE kind = 'finish' AND entry IN "
         "(SELECT entry FROM event WHERE kind = 'charge' AND request = ?) ORDER BY id LIMIT 1",
@@ -430,14 +392,13 @@ def kept(book: sqlite3.Connection, request: str, facts: str) -> Kept | None:
 @contextmanager
 def clear_errors(path: Path) -> Iterator[None]:
     """Turn what the disk or the database says into an error that tells what to do."""
+    unusable = f"The ledger {path} cannot be used"
     try:
         yield
     except (sqlite3.Error, OverflowError) as error:
         name = getattr(error, "sqlite_errorname", "")
         advice = next((text for code, text in ADVICE.items() if name.startswith(code)), "Check it: ledger verify.")
-        raise InputError(f"The ledger {path} cannot be used ({error}). {advice}") from error
+        raise InputError(f"{unusable} ({error}). {advice}") from error
     except OSError as error:
         reason = error.strerror or error
-        raise InputError(
-            f"The ledger {path} cannot be used ({reason}). Check its directory, or give another path."
-        ) from error
+        raise InputError(f"{unusable} ({reason}). Check its directory, or give another path.") from error
