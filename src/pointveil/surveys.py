@@ -44,13 +44,11 @@ from pointveil.world import World
 VERSION = 1
 SURVEY_BEGINS = b"PK\x03\x04"
 MOST_MEMBER_BYTES = 2**32
+# The edition of drawing: raised when the same answers and seed would give other points, or in another order.
 DRAWING = "1"
-"""The edition of drawing: raised when the same answers and seed would give other points, or in another order."""
-LAND = "1"
-"""The edition of the land rule: raised when another place would be land."""
+LAND = "1"  # the edition of the land rule: raised when another place would be land
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, AttributeError, RuntimeError)
-HEADER = 128
-"""Bytes before the values of an array, in numpy's format."""
+HEADER = 128  # bytes before the values of an array, in numpy's format
 Answer = NoisyCounts | NoisyPoints
 
 
@@ -149,26 +147,27 @@ class Survey:
 
     def to_bytes(self) -> bytes:
         """Return the file's content."""
-        content = self._described()
+        content = {
+            "survey.json": json.dumps(self._described(), indent=1).encode(),
+            "statement.json": self.statement.to_json().encode(),
+            "world.gpkg": _world_bytes(self.world),
+        }
+        for number, answer in enumerate(self.answers):
+            for name, values in _arrays(answer).items():
+                content[f"answers/{number}-{name}.npy"] = _array_bytes(values)
         buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-            _put(archive, "survey.json", json.dumps(content, indent=1).encode())
-            _put(archive, "statement.json", self.statement.to_json().encode())
-            _put(archive, "world.gpkg", _world_bytes(self.world))
-            for number, answer in enumerate(self.answers):
-                for name, values in _arrays(answer).items():
-                    _put(archive, f"answers/{number}-{name}.npy", _array_bytes(values))
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for name, member in content.items():
+                undated = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+                archive.writestr(undated, member, compress_type=zipfile.ZIP_DEFLATED)
         return buffer.getvalue()
 
     def _described(self) -> dict[str, Any]:
         """Return all but the world and the values of the answers, as plain facts."""
+        method = self.method
         return {
             "version": VERSION,
-            "method": {
-                "name": self.method.name,
-                "parameters": self.method.parameters,
-                "split": self.method.split_texts(),
-            },
+            "method": {"name": method.name, "parameters": method.parameters, "split": method.split_texts()},
             "layout": dataclasses.replace(self.layout, left_out=()).to_dict(),
             "answers": [_describe(answer) for answer in self.answers],
         }
@@ -222,13 +221,20 @@ def _unpacked(
 ) -> tuple[Statement, dict[str, Any], tuple[Answer, ...], World, str]:
     """Return the statement, checked, then the other parts of a survey as they stand there, and who signed."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        statement, signed = parse_signed(_text(archive, "statement.json"), public_key)
-        description = parse_object(_text(archive, "survey.json"))
+
+        def text(name: str) -> str:
+            with archive.open(name) as file:
+                return file.read(MOST_BYTES + 1).decode()
+
+        def load(number: int, name: str) -> NDArray[np.int64]:
+            return _array(_member(archive, f"answers/{number}-{name}.npy"))
+
+        statement, signed = parse_signed(text("statement.json"), public_key)
+        description = parse_object(text("survey.json"))
         if description["version"] != VERSION:
             raise ValueError("it is of another version")
-        answers = tuple(
-            _restore(answer, partial(_load, archive, number)) for number, answer in enumerate(description["answers"])
-        )
+        described = enumerate(description["answers"])
+        answers = tuple(_restore(answer, partial(load, number)) for number, answer in described)
         return statement, description, answers, _world(archive), signed
 
 
@@ -285,24 +291,21 @@ class Recorder:
         return answer
 
     def _keep(self, question: str, size: int, share: Share, details: str, ask: Callable[[], Answer]) -> Answer:
-        answer = ask() if self.ledger is None else self._once(self.ledger, question, size, share, details, ask)
-        self.answers.append(answer)
-        return answer
-
-    def _once(
-        self, ledger: Ledger, question: str, size: int, share: Share, details: str, ask: Callable[[], Answer]
-    ) -> Answer:
-        """Return the answer that the ledger keeps: from before, or having asked for it now."""
+        """Ask; or with a ledger return the answer that it keeps: from before, or having asked for it now."""
+        if self.ledger is None:
+            self.answers.append(ask())
+            return self.answers[-1]
         assert isinstance(self.vault, Vault)  # noqa: S101 - nothing else has a ledger
         charge, number = self.vault.pay(), len(self.answers)
         assert charge is not None  # noqa: S101 - it has a ledger
         asked = f"{question} {share.purpose} {share.epsilon} {self.points_per_unit} {size} {details}".rstrip()
-        kept = ledger.kept_answer(charge, number, asked)
+        kept = self.ledger.kept_answer(charge, number, asked)
         if kept is None:
-            kept = ledger.keep(charge, number, asked, pack(ask()))
+            kept = self.ledger.keep(charge, number, asked, pack(ask()))
         else:
             self.vault.skip(share, question, size)
-        return unpack(kept)
+        self.answers.append(unpack(kept))
+        return self.answers[-1]
 
 
 @dataclass
@@ -340,12 +343,8 @@ class Replay:
 
 
 def _describe(answer: Answer) -> dict[str, Any]:
-    return {
-        "kind": type(answer).__name__,
-        "purpose": answer.purpose,
-        "epsilon": str(answer.epsilon),
-        "points_per_unit": answer.points_per_unit,
-    }
+    paid = {"purpose": answer.purpose, "epsilon": str(answer.epsilon), "points_per_unit": answer.points_per_unit}
+    return {"kind": type(answer).__name__, **paid}
 
 
 def _arrays(answer: Answer) -> dict[str, NDArray[np.int64]]:
@@ -386,15 +385,6 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     return archive.read(name)
 
 
-def _text(archive: zipfile.ZipFile, name: str) -> str:
-    with archive.open(name) as file:
-        return file.read(MOST_BYTES + 1).decode()
-
-
-def _load(archive: zipfile.ZipFile, number: int, name: str) -> NDArray[np.int64]:
-    return _array(_member(archive, f"answers/{number}-{name}.npy"))
-
-
 def _restore(description: dict[str, Any], load: Callable[[str], NDArray[np.int64]]) -> Answer:
     paid = (description["purpose"], stated_number(description["epsilon"]), int(description["points_per_unit"]))
     if description["kind"] == "NoisyCounts":
@@ -428,13 +418,6 @@ def _array(content: bytes) -> NDArray[np.int64]:
     if _array_bytes(values) != content:
         raise ValueError("an answer is not a list of whole numbers")
     return values
-
-
-def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    """Add a member without the time it was made."""
-    member = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-    member.compress_type = zipfile.ZIP_DEFLATED
-    archive.writestr(member, content)
 
 
 def _array_bytes(values: NDArray[np.int64]) -> bytes:

@@ -168,13 +168,11 @@ class SyntheticPoints:
             yield self.coordinates[start : start + CHUNK]
 
     def _output(self, form: Layout) -> Output:
-        columns = form.names if form.geometry is None else (form.geometry,)
         steps = steps_per_unit(form.crs)
+        named = {"columns": form.names, "x": form.x, "y": form.y}
+        columns = named if form.geometry is None else {"columns": (form.geometry,), "x": None, "y": None}
         digest = points_digest([self.coordinates], steps)
-        x, y = (form.x, form.y) if form.geometry is None else (None, None)
-        return Output(
-            rows=len(self), columns=columns, x=x, y=y, crs=form.crs, steps_per_unit=steps, points_sha256=digest
-        )
+        return Output(rows=len(self), crs=form.crs, steps_per_unit=steps, points_sha256=digest, **columns)
 
 
 def _import(package: str) -> Any:
