@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells.arrays import blocks
 from pointveil.errors import BudgetError, InputError, PointveilError, PointveilWarning
 from pointveil.files.crs import crs_name, known_crs, transform
 from pointveil.files.lattice import snap, steps_per_unit
@@ -30,6 +32,8 @@ from pointveil.world import World
 
 MOST_POINTS = 2**31 - 2
 BLOCK = 2**16  # points at a time: the work stays in the processor's cache
+# (48, 2) the lattice steps around a point, the nearest first, in a fixed order.
+NEARBY = np.array(sorted(product(range(-3, 4), repeat=2), key=lambda step: max(map(abs, step)))[1:], dtype=np.float64)
 LAST_STEPS = ("coordinates snapped to the public lattice", "order shuffled")
 USUAL_EPSILON = 10  # above this a promise is hardly one
 ALMOST_NONE = 100  # points times epsilon below which noise is all there may be: the number of points is itself noisy
@@ -482,27 +486,19 @@ def to_lattice(xy: NDArray[np.float64], world: World, crs: str, rng: np.random.G
         return world.on_land(metres.to_metres(back(coordinates)))
 
     coordinates, on_land = xy, np.empty(len(xy), dtype=bool)  # in place: there may be many
-    for start in range(0, len(xy), BLOCK):
-        block = slice(start, start + BLOCK)
+    for block in blocks(len(xy), BLOCK):
         coordinates[block] = snap(there(metres.from_metres(xy[block])), crs)
         on_land[block] = dry(coordinates[block])
     wet = np.flatnonzero(~on_land)
-    for ring in range(1, 4):
-        for step in _ring(ring) / steps_per_unit(crs):
-            if not len(wet):
-                return coordinates
-            moved = snap(coordinates[wet] + step, crs)
-            found = dry(moved)
-            coordinates[wet[found]] = moved[found]
-            wet = wet[~found]
+    for step in NEARBY / steps_per_unit(crs):
+        if not len(wet):
+            return coordinates
+        moved = snap(coordinates[wet] + step, crs)
+        found = dry(moved)
+        coordinates[wet[found]] = moved[found]
+        wet = wet[~found]
     others = np.setdiff1d(np.arange(len(coordinates)), wet)
     if not len(others):
         return coordinates[others]
     coordinates[wet] = coordinates[rng.choice(others, len(wet))]
     return coordinates
-
-
-def _ring(size: int) -> NDArray[np.float64]:
-    """Return the lattice steps at this distance from a point, in a fixed order."""
-    steps = [(x, y) for x in range(-size, size + 1) for y in range(-size, size + 1) if max(abs(x), abs(y)) == size]
-    return np.array(steps, dtype=np.float64)

@@ -182,7 +182,13 @@ class Survey:
     def _checked(
         cls, statement: Statement, description: dict[str, Any], answers: tuple[Answer, ...], world: World
     ) -> Survey:
-        refuse_other_edition(statement, edition(edition_of(description["method"]["parameters"])))
+        theirs, ours = statement.edition, edition(edition_of(description["method"]["parameters"]))
+        if theirs != ours:  # it must be drawn by other rules
+            then = "before editions were recorded" if theirs is None else f"({in_words(theirs)})"
+            raise ValueError(
+                f"it was made by Pointveil {statement.software.get('version')} {then}, and only that version draws "
+                f"from it; this is Pointveil {__version__} ({in_words(ours)})"
+            )
         _check_bound(statement, description, answers, world)
         method = Method.restore(**description["method"])
         return cls(world, method, answers, statement, Layout.from_dict(description["layout"]))
@@ -241,17 +247,6 @@ def _unpacked(
 def edition(method: str) -> dict[str, str]:
     """Return the rules by which this version draws: within an edition the same survey and seed give the same bytes."""
     return {"method": method, "drawing": DRAWING, "land": LAND}
-
-
-def refuse_other_edition(statement: Statement, ours: dict[str, str]) -> None:
-    """Raise if what was recorded must be drawn by other rules than ours."""
-    if statement.edition != ours:
-        version = statement.software.get("version")
-        theirs = "before editions were recorded" if statement.edition is None else f"({in_words(statement.edition)})"
-        raise ValueError(
-            f"it was made by Pointveil {version} {theirs}, and only that version draws from it; "
-            f"this is Pointveil {__version__} ({in_words(ours)})"
-        )
 
 
 def in_words(edition: dict[str, str]) -> str:

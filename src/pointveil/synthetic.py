@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil import showing
+from pointveil.cells.arrays import blocks
 from pointveil.errors import missing_extra
 from pointveil.files.crs import short_name
 from pointveil.files.lattice import steps_per_unit
@@ -164,8 +165,8 @@ class SyntheticPoints:
         return dict(zip(self.layout.names, self.layout.in_file_order(self.coordinates), strict=True))
 
     def _chunks(self) -> Iterator[NDArray[np.float64]]:
-        for start in range(0, len(self), CHUNK):
-            yield self.coordinates[start : start + CHUNK]
+        for block in blocks(len(self), CHUNK):
+            yield self.coordinates[block]
 
     def _output(self, form: Layout) -> Output:
         steps = steps_per_unit(form.crs)
@@ -201,9 +202,8 @@ def points_digest(chunks: Any, steps: int) -> str:
     """Return the hash of points in their order, as whole lattice steps, so many to a unit."""
     digest = hashlib.sha256()
     for coordinates in chunks:
-        for start in range(0, len(coordinates), CHUNK):
-            lattice = np.rint(coordinates[start : start + CHUNK] * steps)
-            digest.update(lattice.astype("<i8").tobytes())
+        for block in blocks(len(coordinates), CHUNK):
+            digest.update(np.rint(coordinates[block] * steps).astype("<i8").tobytes())
     return digest.hexdigest()
 
 
