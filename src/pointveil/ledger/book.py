@@ -32,13 +32,8 @@ ADVICE = {
     "SQLITE_FULL": "The disk is full; make room and try again.",
     "SQLITE_IOERR": "The disk failed, or is a network disk; a ledger needs a local one.",
 }
-FIND = {
-    "name": "SELECT account FROM event WHERE kind = 'name' AND name = ?",
-    "content": "SELECT account FROM event WHERE kind = 'content' AND fingerprint = ?",
-}
 NEXT_ENTRY = "SELECT coalesce(max(entry), 0) + 1 FROM event WHERE kind = 'charge'"
-ACCOUNTS = "SELECT account FROM event WHERE kind = 'charge' AND entry = ?"
-ANSWER = "SELECT purpose, survey FROM event WHERE kind = 'answer' AND entry = ? AND number = ?"
+NEXT_ACCOUNT = "SELECT coalesce(max(account), 0) + 1 FROM event WHERE kind = 'cap'"
 
 
 class Own(Enum):
@@ -92,7 +87,7 @@ class Ledger:
         """Set how much may be spent on a dataset in all; a cap below what is spent just leaves nothing."""
         name, amount = plain(dataset, "name of a dataset"), exact(epsilon)
         with self._writing() as book:
-            account = find(book, "name", name)
+            account = find(book, "name", name=name)
             if account is None:
                 account = open_account(book, name, amount)
             else:
@@ -133,7 +128,7 @@ class Ledger:
             else:
                 entry, seed = known.entry, known.seed
                 refuse_other_content(book, entry, print_)
-            paid = {row[0] for row in book.execute(ACCOUNTS, (entry,))}
+            paid = {account for (account,) in select(book, "account", kind="charge", entry=entry)}
             accounts = charged_accounts(book, name, print_)
             tightest = min((balance(book, account) for account in accounts), key=lambda found: found.left)
             unpaid = [account for account in accounts if account not in paid]
@@ -144,14 +139,12 @@ class Ledger:
                     book, account, entry, name, micro, exact=str(amount), purpose=facts, request=request,
                     seed=None if seed is None else str(seed), fingerprint=print_,
                 )  # fmt: skip
-            row = book.execute(
-                "SELECT named, hash FROM event WHERE kind = 'charge' AND entry = ? ORDER BY id DESC LIMIT 1", (entry,)
-            ).fetchone()
-        price, named = Fraction(micro, MICRO), Fraction(row[0], MICRO)
+            *_, (sum_, chain) = select(book, "named, hash", kind="charge", entry=entry)
+        price, named = Fraction(micro, MICRO), Fraction(sum_, MICRO)
         before = tightest.spent - (price if paid else 0)
         return Charge(
             entry=entry, dataset=name, spent_before=before, spent_after=before + price, cap=tightest.cap,
-            named_before=named - price, named_after=named, chain=row[1].hex(), seed=seed, fingerprint=print_,
+            named_before=named - price, named_after=named, chain=chain.hex(), seed=seed, fingerprint=print_,
         )  # fmt: skip
 
     def keep(self, charge: Charge, number: int, question: str, answer: bytes) -> bytes:
@@ -161,28 +154,25 @@ class Ledger:
         itself nowhere, and may be drawn again.
         """
         with self._writing() as book:
-            kept = book.execute(ANSWER, (charge.entry, number)).fetchone()
+            kept = find_answer(book, charge.entry, number, question)
             if kept is None:
                 about = {"entry": charge.entry, "fingerprint": charge.fingerprint}
                 append(book, "answer", number=number, purpose=question, survey=answer, **about)
-                return answer
-            return same_question(kept, question)
+            return answer if kept is None else kept
 
     def kept_answer(self, charge: Charge, number: int, question: str) -> bytes | None:
         """Return the answer that was kept for a question, if there is one."""
         with self._reading() as book:
-            kept = book.execute(ANSWER, (charge.entry, number)).fetchone()
-            return None if kept is None else same_question(kept, question)
+            return find_answer(book, charge.entry, number, question)
 
     def finish(self, entry: int, *, survey: bytes, seed: int, output: Mapping[str, Any]) -> bytes:
         """Keep what is needed, beside the answers, to make a release again; if it was kept before, return that."""
         facts = canonical(output)
         with self._writing() as book:
-            if not book.execute("SELECT 1 FROM event WHERE kind = 'charge' AND entry = ?", (entry,)).fetchone():
+            if not select(book, "id", kind="charge", entry=entry):
                 raise InputError(f"The ledger {self.path} has no entry {entry}; charge first, then finish.")
-            before = book.execute("SELECT survey FROM event WHERE kind = 'finish' AND entry = ?", (entry,)).fetchone()
-            if before is not None:
-                return bytes(before[0])
+            for (before,) in select(book, "survey", kind="finish", entry=entry):
+                return bytes(before)
             append(book, "finish", entry=entry, survey=survey, seed=str(seed), output=facts)
             return survey
 
@@ -190,7 +180,7 @@ class Ledger:
         """Write down, before the files of a release are put in place, what they are: `files` has their SHA-256."""
         facts = canonical(output)
         with self._writing() as book:
-            if (facts,) not in book.execute("SELECT output FROM event WHERE kind = 'output' AND entry = ?", (entry,)):
+            if (facts,) not in select(book, "output", kind="output", entry=entry):
                 append(book, "output", entry=entry, output=facts)
 
     def find_request(self, request: str, purpose: Mapping[str, Any]) -> Kept | None:
@@ -264,15 +254,31 @@ def open_ledger(given: Ledger | str | PathLike[str] | Own | None) -> Ledger | No
     return given if given is None or isinstance(given, Ledger) else Ledger(Path(given))
 
 
-def find(book: sqlite3.Connection, kind: Literal["name", "content"], key: str | bytes) -> int | None:
+def select(book: sqlite3.Connection, fields: str, **where: object) -> list[Any]:
+    """Return these fields of the events that have these values, oldest first."""
+    conditions = " AND ".join(f"{field} = ?" for field in where)
+    query = f"SELECT {fields} FROM event WHERE {conditions} ORDER BY id"  # noqa: S608 - our own words only
+    return book.execute(query, tuple(where.values())).fetchall()
+
+
+def find(book: sqlite3.Connection, kind: Literal["name", "content"], **key: str | bytes) -> int | None:
     """Return the account that a name or a fingerprint leads to."""
-    row = book.execute(FIND[kind], (key,)).fetchone()
-    return row[0] if row else None
+    return next((account for (account,) in select(book, "account", kind=kind, **key)), None)
+
+
+def find_answer(book: sqlite3.Connection, entry: int, number: int, question: str) -> bytes | None:
+    """Return the answer that was kept, if there is one; refuse one to another question."""
+    for asked, answer in select(book, "purpose, survey", kind="answer", entry=entry, number=number):
+        if asked != question:
+            raise InputError("The answers in the ledger are to other questions. Use the version that asked them.")
+        return bytes(answer)
+    return None
 
 
 def charged_accounts(book: sqlite3.Connection, name: str, print_: bytes | None) -> list[int]:
     """Return the accounts that a name and a fingerprint lead to, having made them lead somewhere."""
-    named, known = find(book, "name", name), None if print_ is None else find(book, "content", print_)
+    named = find(book, "name", name=name)
+    known = None if print_ is None else find(book, "content", fingerprint=print_)
     if named is None and known is None:
         named = open_account(book, name, DEFAULT_CAP)
     elif named is None:
@@ -284,7 +290,7 @@ def charged_accounts(book: sqlite3.Connection, name: str, print_: bytes | None) 
 
 def open_account(book: sqlite3.Connection, name: str, cap: Fraction) -> int:
     """Open an account for a dataset that nobody has named before."""
-    number: int = book.execute("SELECT coalesce(max(account), 0) + 1 FROM event WHERE kind = 'cap'").fetchone()[0]
+    number: int = book.execute(NEXT_ACCOUNT).fetchone()[0]
     record_cap(book, number, cap)
     append(book, "name", account=number, name=name)
     return number
@@ -299,8 +305,7 @@ def balance(book: sqlite3.Connection, account: int) -> Account:
     """Return one account as it stands."""
     query = "SELECT cap, spent, charges FROM balance WHERE account = ?"
     cap, spent, charges = book.execute(query, (account,)).fetchone()
-    names = book.execute("SELECT name FROM event WHERE kind = 'name' AND account = ? ORDER BY id", (account,))
-    name, *aliases = [row[0] for row in names]
+    name, *aliases = [name for (name,) in select(book, "name", kind="name", account=account)]
     return Account(name, tuple(aliases), Fraction(cap, MICRO), Fraction(spent, MICRO), charges)
 
 
@@ -313,7 +318,7 @@ def append_charge(
         spent, charges = row["spent"], row["charges"]
     checked(book, "kind = 'cap' AND account = ?", account)
     named = sum(row["named"] for row in checked(book, "name = ? AND named IS NOT NULL", name))
-    again = book.execute(ACCOUNTS, (entry,)).fetchone() is not None  # a second account: under the name it counts once
+    again = select(book, "id", kind="charge", entry=entry)  # a second account: under the name it counts once
     sums = {"spent": spent + micro, "charges": charges + 1, "named": named if again else named + micro}
     append(book, "charge", account=account, entry=entry, name=name, micro=micro, **sums, **facts)
 
@@ -339,13 +344,6 @@ def refuse_other_content(book: sqlite3.Connection, entry: int, print_: bytes | N
         )
 
 
-def same_question(kept: tuple[str, bytes], question: str) -> bytes:
-    """Return the answer that was kept, if it is one to this question."""
-    if kept[0] != question:
-        raise InputError("The answers in the ledger are to other questions. Use the version that asked them.")
-    return bytes(kept[1])
-
-
 def refuse_overspending(dataset: str, account: Account, micro: int) -> None:
     """Raise when an account has no room for a charge."""
     price = Fraction(micro, MICRO)
@@ -362,10 +360,7 @@ def refuse_overspending(dataset: str, account: Account, micro: int) -> None:
 def kept(book: sqlite3.Connection, request: str, facts: str) -> Kept | None:
     """Return the first finished answer to a request, or else its open charge; other settings are refused."""
     wanted = json.loads(facts)
-    charges = book.execute(
-        "SELECT entry, name, exact, seed, purpose FROM event WHERE kind = 'charge' AND request = ? ORDER BY id",
-        (request,),
-    ).fetchall()
+    charges = select(book, "entry, name, exact, seed, purpose", kind="charge", request=request)
     recorded = [json.loads(text) for *_, text in charges]
     if not all(same_facts(then, wanted) for then in recorded):
         raise InputError(f"Request {request!r} was made before with other settings. Give this one another name.")
@@ -382,11 +377,10 @@ def kept(book: sqlite3.Connection, request: str, facts: str) -> Kept | None:
         raise InputError(f"Request {request!r} was begun by another edition: only that version can go on with it.")
     entry, survey, seed = finished or open_[0]
     name, price = next((name, exact) for number, name, exact, *_ in charges if number == entry)
-    answers = book.execute("SELECT survey FROM event WHERE kind = 'answer' AND entry = ? ORDER BY id", (entry,))
-    outputs = book.execute("SELECT output FROM event WHERE kind = 'output' AND entry = ?", (entry,))
+    answers = tuple(bytes(answer) for (answer,) in select(book, "survey", kind="answer", entry=entry))
+    outputs = select(book, "output", kind="output", entry=entry)
     written = {digest for (text,) in outputs for digest in json.loads(text).get("files", {}).values()}
-    kept_answers = tuple(bytes(row[0]) for row in answers)
-    return Kept(entry, name, Fraction(price), int(seed), survey, kept_answers, frozenset(written))
+    return Kept(entry, name, Fraction(price), int(seed), survey, answers, frozenset(written))
 
 
 @contextmanager
