@@ -50,6 +50,8 @@ LAND = "1"  # the edition of the land rule: raised when another place would be l
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, AttributeError, RuntimeError)
 HEADER = 128  # bytes before the values of an array, in numpy's format
 Answer = NoisyCounts | NoisyPoints
+Answers = tuple[Answer, ...]
+Described = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ class Survey:
                 archive.writestr(undated, member, compress_type=zipfile.ZIP_DEFLATED)
         return buffer.getvalue()
 
-    def _described(self) -> dict[str, Any]:
+    def _described(self) -> Described:
         """Return all but the world and the values of the answers, as plain facts."""
         method = self.method
         return {
@@ -175,13 +177,10 @@ class Survey:
     @classmethod
     def from_bytes(cls, content: bytes) -> Survey:
         """Return the survey in a file's content, if it is the one of its statement."""
-        statement, description, answers, world = _unpacked(content, None)[:4]
-        return cls._checked(statement, description, answers, world)
+        return cls._checked(*_unpacked(content, None)[:4])
 
     @classmethod
-    def _checked(
-        cls, statement: Statement, description: dict[str, Any], answers: tuple[Answer, ...], world: World
-    ) -> Survey:
+    def _checked(cls, statement: Statement, description: Described, answers: Answers, world: World) -> Survey:
         theirs, ours = statement.edition, edition(edition_of(description["method"]["parameters"]))
         if theirs != ours:  # it must be drawn by other rules
             then = "before editions were recorded" if theirs is None else f"({in_words(theirs)})"
@@ -203,9 +202,8 @@ class Survey:
         if content.startswith(b"PK"):
             return cls.from_bytes(content)
         record = json.loads(zlib.decompress(content))
-        description = record["survey"]
-        statement, kept = parse_signed(record["statement"], None)[0], tuple(unpack(answer) for answer in answers)
-        return cls._checked(statement, description, kept, world)
+        statement, _ = parse_signed(record["statement"], None)
+        return cls._checked(statement, record["survey"], tuple(map(unpack, answers)), world)
 
 
 def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str, str]:
@@ -222,9 +220,7 @@ def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str
     return statement, signed, _check_bound(statement, description, answers, world)
 
 
-def _unpacked(
-    content: bytes, public_key: str | None
-) -> tuple[Statement, dict[str, Any], tuple[Answer, ...], World, str]:
+def _unpacked(content: bytes, public_key: str | None) -> tuple[Statement, Described, Answers, World, str]:
     """Return the statement, checked, then the other parts of a survey as they stand there, and who signed."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
 
@@ -337,7 +333,7 @@ class Replay:
         return self.answers[self.asked - 1]
 
 
-def _describe(answer: Answer) -> dict[str, Any]:
+def _describe(answer: Answer) -> Described:
     paid = {"purpose": answer.purpose, "epsilon": str(answer.epsilon), "points_per_unit": answer.points_per_unit}
     return {"kind": type(answer).__name__, **paid}
 
@@ -348,7 +344,7 @@ def _arrays(answer: Answer) -> dict[str, NDArray[np.int64]]:
     return {"region": answer.region, "site": answer.site}
 
 
-def _recorded(description: dict[str, Any], answers: Sequence[Answer]) -> Recorded:
+def _recorded(description: Described, answers: Answers) -> Recorded:
     """Return the digests of a survey: of its answers with what they are, of its method, and of its form."""
     values = [
         {name: hashlib.sha256(values.astype("<i8").tobytes()).hexdigest() for name, values in _arrays(answer).items()}
@@ -358,7 +354,7 @@ def _recorded(description: dict[str, Any], answers: Sequence[Answer]) -> Recorde
     return Recorded(**{f"{name}_sha256": digest_of({name: part}) for name, part in parts.items()})
 
 
-def _check_bound(statement: Statement, description: dict[str, Any], answers: Sequence[Answer], world: World) -> str:
+def _check_bound(statement: Statement, description: Described, answers: Answers, world: World) -> str:
     """Return what was checked; raise VerificationError if something is not what the statement is about."""
     if world.digest != statement.domain.world_sha256:
         raise VerificationError("The world is not the one that the statement is about: it was exchanged.")
@@ -380,7 +376,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     return archive.read(name)
 
 
-def _restore(description: dict[str, Any], load: Callable[[str], NDArray[np.int64]]) -> Answer:
+def _restore(description: Described, load: Callable[[str], NDArray[np.int64]]) -> Answer:
     paid = (description["purpose"], stated_number(description["epsilon"]), int(description["points_per_unit"]))
     if description["kind"] == "NoisyCounts":
         return NoisyCounts(load("values"), *paid)
