@@ -32,7 +32,7 @@ class Replay:
 def find_problems(book: sqlite3.Connection, anchors: Iterable[str] = ()) -> list[str]:
     """Return every problem of a ledger as a sentence; an empty list means that there is none."""
     try:
-        return [*check_file(book), *check_events(book, anchors)]
+        return [*check_file(book), *check_chain(book, anchors), *check_sums(book, Replay())]
     except (sqlite3.Error, UnicodeError) as error:
         return [f"The ledger cannot be read to its end: {error}."]
 
@@ -44,12 +44,6 @@ def check_file(book: sqlite3.Connection) -> Iterator[str]:
             yield f"The file is damaged: {text}."
     for kind, name, _ in sorted(shape(book) ^ intended_shape()):
         yield f"The {kind} {name} is not as it was made."
-
-
-def check_events(book: sqlite3.Connection, anchors: Iterable[str] = ()) -> Iterator[str]:
-    """Follow the chain, and add up every account again, without the triggers' help."""
-    yield from check_chain(book, anchors)
-    yield from check_sums(book, Replay())
 
 
 def events(book: sqlite3.Connection) -> Iterator[tuple[Event, bytes]]:
@@ -79,7 +73,7 @@ def check_chain(book: sqlite3.Connection, anchors: Iterable[str]) -> Iterator[st
 
 
 def check_sums(book: sqlite3.Connection, replay: Replay) -> Iterator[str]:
-    """Check every event against what those before it add up to."""
+    """Check every event against what those before it add up to, without the triggers' help."""
     for event, _ in events(book):
         for problem in RULES.get(event["kind"], unknown)(replay, event):
             yield f"Event {event['id']}: {problem}."

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from pointveil.errors import InputError
-from pointveil.ledger.check import Replay, check_events, check_sums
+from pointveil.ledger.check import Replay, check_chain, check_sums
 from pointveil.ledger.schema import EVENTS, FIRST, FIRST_FIELDS, TRIGGERS, VERSION, append, shape
 
 # A digest of the tables, indexes and triggers of the first version.
@@ -15,7 +15,7 @@ FIND = "SELECT name FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL"
 
 def upgrade(book: sqlite3.Connection) -> None:
     """Give a ledger of the first version today's tables; one that is not sound is left as it is, and refused."""
-    version = "PRAGMA user_version"
+    version, so_far = "PRAGMA user_version", Replay()
     if book.execute(version).fetchone() != (FIRST,):
         return
     book.execute("BEGIN IMMEDIATE")
@@ -24,7 +24,7 @@ def upgrade(book: sqlite3.Connection) -> None:
         return
     digest = hashlib.sha256(repr(sorted(shape(book))).encode()).hexdigest()
     problems = [] if digest == FIRST_SHAPE else ["Its tables or triggers are not as they were made."]
-    problems += check_events(book)
+    problems += [*check_chain(book, ()), *check_sums(book, so_far)]
     if problems:
         raise InputError(f"The ledger is not sound: {' '.join(problems)} Restore it from a backup.")
     for kind in ("trigger", "view", "index"):
@@ -38,18 +38,11 @@ def upgrade(book: sqlite3.Connection) -> None:
     book.execute("DROP TABLE earlier")
     for statement in statements(TRIGGERS):
         book.execute(statement)
-    append_sums(book)
+    for name, account in so_far.names.items():
+        sums = {"spent": so_far.spent[account], "charges": so_far.charges[account], "named": so_far.named[name]}
+        append(book, "sum", account=account, name=name, **sums)
     book.execute(f"{version} = {VERSION}")
     book.execute("COMMIT")
-
-
-def append_sums(book: sqlite3.Connection) -> None:
-    """Append what was spent so far, by every account and under every name."""
-    replay = Replay()
-    list(check_sums(book, replay))
-    for name, account in replay.names.items():
-        sums = {"spent": replay.spent[account], "charges": replay.charges[account], "named": replay.named[name]}
-        append(book, "sum", account=account, name=name, **sums)
 
 
 def statements(script: str) -> Iterator[str]:
