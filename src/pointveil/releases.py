@@ -38,7 +38,6 @@ LAST_STEPS = ("coordinates snapped to the public lattice", "order shuffled")
 USUAL_EPSILON = 10  # above this a promise is hardly one
 ALMOST_NONE = 100  # points times epsilon below which noise is all there may be: the number of points is itself noisy
 LEAST_ROOM, ROOM_PER_POINT = 4 * 10**6, 200  # bytes free on the disk, from nothing but what was asked for
-NOTHING_CHARGED = "Nothing was charged."
 CHARGED_BEFORE = "This request was charged before and not finished: it goes on from there, at no further cost."
 ANSWERED_BEFORE = "This request was answered before: here is the same release again, at no further cost."
 COARSE = "The map is coarse: few people for this epsilon. A larger epsilon or a smaller max_points would show more."
@@ -227,7 +226,7 @@ class Order:
                 f"Do the same again {again}: it is charged once, whatever happens."
             )
         if kept is None:
-            return NOTHING_CHARGED
+            return "Nothing was charged."
         return (
             f"Epsilon {kept.epsilon} stays charged to '{kept.name}'. "
             f"The same again {again} makes the release without another charge."

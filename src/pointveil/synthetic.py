@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 CHUNK = 2**20
+check_format = format_of  # for `releases`, which is not to import what reads real records
 
 
 @dataclass(frozen=True)
@@ -181,11 +182,6 @@ def _import(package: str) -> Any:
         return import_module(package)
     except ImportError:
         raise missing_extra("frames", package) from None
-
-
-def check_format(path: Path) -> str:
-    """Return the format that a file name stands for; refuse one whose suffix stands for none."""
-    return format_of(path)
 
 
 def check_release(path: Path, *, force: bool, own: Collection[str] = ()) -> None:
