@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import secrets
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells.arrays import blocks
 from pointveil.errors import BudgetError, InputError, PointveilError, PointveilWarning
 from pointveil.files.crs import crs_name, known_crs, transform
 from pointveil.files.lattice import snap, steps_per_unit
 from pointveil.files.whole import check_room, check_target, refuse_existing, refuse_same
 from pointveil.ledger import OWN, Ledger, Own, open_ledger
 from pointveil.methods import DEFAULT_METHOD, Method, find_method
-from pointveil.statement import MethodUsed, SigningKey, Statement, find_key
+from pointveil.statement import MethodUsed, SigningKey, find_key
 from pointveil.surveys import Recorder, Survey, edition, in_words, pack
 from pointveil.synthetic import SyntheticPoints, check_crs, check_format, check_release, statement_path
 from pointveil.vault import Vault, exact_epsilon
@@ -30,16 +32,15 @@ from pointveil.world import World
 
 MOST_POINTS = 2**31 - 2
 BLOCK = 2**16  # points at a time: the work stays in the processor's cache
+# (48, 2) the lattice steps around a point, the nearest first, in a fixed order.
+NEARBY = np.array(sorted(product(range(-3, 4), repeat=2), key=lambda step: max(map(abs, step)))[1:], dtype=np.float64)
 LAST_STEPS = ("coordinates snapped to the public lattice", "order shuffled")
-USUAL_EPSILON = 10
-"""Above this a promise is hardly one."""
-ALMOST_NONE = 100
-"""Points times epsilon below which noise is all there may be; the number of synthetic points is itself noisy."""
-LEAST_ROOM, ROOM_PER_POINT = 4 * 10**6, 200
-"""Bytes that must be free on the disk: from nothing but what was asked for."""
-NOTHING_CHARGED = "Nothing was charged."
+USUAL_EPSILON = 10  # above this a promise is hardly one
+ALMOST_NONE = 100  # points times epsilon below which noise is all there may be: the number of points is itself noisy
+LEAST_ROOM, ROOM_PER_POINT = 4 * 10**6, 200  # bytes free on the disk, from nothing but what was asked for
 CHARGED_BEFORE = "This request was charged before and not finished: it goes on from there, at no further cost."
 ANSWERED_BEFORE = "This request was answered before: here is the same release again, at no further cost."
+COARSE = "The map is coarse: few people for this epsilon. A larger epsilon or a smaller max_points would show more."
 log = logging.getLogger("pointveil")
 
 
@@ -165,33 +166,17 @@ def release_survey(
 
 @dataclass
 class Order:
-    """A release that may be made: everything public was checked, and nothing is charged until it is answered.
-
-    Parameters
-    ----------
-    method, output, ledger
-        How to ask, which file to write, where to charge.
-    request, facts
-        The name for it, from the owner or made up, and everything that decides what is released.
-    seed
-        The seed of its drawing.
-    asked
-        The vault to ask; or, for a request that was answered before, the survey of that time.
-    warnings
-        What the owner should know before anything is charged, in sentences.
-    entry
-        The charge in the ledger, once there is one.
-    """
+    """A release that may be made: everything public was checked, and nothing is charged until it is answered."""
 
     method: Method
     output: Path
     ledger: Ledger | None
-    request: str
-    facts: dict[str, Any]
-    seed: int
-    asked: Vault | Survey
-    warnings: tuple[str, ...]
-    entry: int | None = None
+    request: str  # its name, from the owner or made up
+    facts: dict[str, Any]  # everything that decides what is released
+    seed: int  # of its drawing
+    asked: Vault | Survey  # the vault to ask; or, for a request that was answered before, the survey of that time
+    warnings: tuple[str, ...]  # what the owner should know before anything is charged, in sentences
+    entry: int | None = None  # the charge in the ledger, once there is one
 
     def answer(self) -> Survey:
         """Charge and ask, or give the earlier answer again; when this returns, the ledger has all of it."""
@@ -242,7 +227,7 @@ class Order:
                 f"Do the same again {again}: it is charged once, whatever happens."
             )
         if kept is None:
-            return NOTHING_CHARGED
+            return "Nothing was charged."
         return (
             f"Epsilon {kept.epsilon} stays charged to '{kept.name}'. "
             f"The same again {again} makes the release without another charge."
@@ -285,7 +270,7 @@ def prepare(
     exact, most = exact_epsilon(epsilon), check_person(person, max_points)
     if request is not None and book is None:
         raise InputError("A request is repeated from the ledger. Give a ledger, or leave the request out.")
-    path = Path(source) if isinstance(source, str | PathLike) else None
+    path = _path(source)
     name = dataset or ("frame" if path is None else path.name)
     facts: dict[str, Any] = {
         "form": form,
@@ -326,9 +311,14 @@ def prepare(
     if book is not None:
         book.check_writable()
         check_room(book.path, LEAST_ROOM)
-    cautions = _cautions(exact, vault.layout.left_out)
-    goes_on = () if kept is None else (CHARGED_BEFORE,)
-    return Order(chosen, target, book, named, facts, drawn_with, vault, (*goes_on, *cautions))
+    left_out = vault.layout.left_out
+    cautions = {
+        CHARGED_BEFORE: kept is not None,
+        f"epsilon {exact} promises very little. Most releases use 1 or less.": exact > USUAL_EPSILON,
+        f"Left out of the synthetic file: {', '.join(left_out)} (only places are synthesized).": left_out,
+    }
+    said = tuple(sentence for sentence, fits in cautions.items() if fits)
+    return Order(chosen, target, book, named, facts, drawn_with, vault, said)
 
 
 def survey(vault: Vault, method: str | Method = DEFAULT_METHOD, *, ledger: Ledger | None = None) -> Survey:
@@ -361,8 +351,13 @@ def survey(vault: Vault, method: str | Method = DEFAULT_METHOD, *, ledger: Ledge
     recorder = Recorder(vault, ledger=ledger)
     counted = chosen.partitioner.divide(recorder, vault.world, budget)
     asked = chosen.placement.ask(recorder, vault.world, counted, budget)
-    answers = tuple(recorder.answers)
-    done = Survey(vault.world, chosen, answers, _complete(vault.statement, chosen), vault.layout).bound()
+    used = {
+        "method": MethodUsed(name=chosen.name, parameters=chosen.parameters, split=chosen.split_texts()),
+        "edition": edition(chosen.edition),
+        "post_processing": (*chosen.post_processing, *LAST_STEPS),
+    }
+    statement = vault.statement.model_copy(update=used)
+    done = Survey(vault.world, chosen, tuple(recorder.answers), statement, vault.layout).bound()
     done.__dict__["prepared"] = (counted, asked)  # known already: no need to work it out again
     return done
 
@@ -476,86 +471,45 @@ def check_world(method: Method, world: World) -> None:
 
 
 def _warn(sentences: Iterable[str]) -> None:
-    """Tell the caller of a release what they should know."""
     for sentence in sentences:
         warnings.warn(sentence, PointveilWarning, stacklevel=3)
 
 
-def _cautions(epsilon: Fraction, left_out: tuple[str, ...]) -> tuple[str, ...]:
-    """Return what to know before anything is charged: all of it public."""
-    found = []
-    if epsilon > USUAL_EPSILON:
-        found.append(f"epsilon {epsilon} promises very little. Most releases use 1 or less.")
-    if left_out:
-        found.append(f"Left out of the synthetic file: {', '.join(left_out)} (only places are synthesized).")
-    return tuple(found)
-
-
-def _doubts(surveyed: Survey, noisy_total: int | None) -> tuple[str, ...]:
-    """Return what to know about a release, from its noisy answers alone."""
-    found, statement = [], surveyed.statement
+def _doubts(surveyed: Survey, noisy_total: int | None) -> Iterator[str]:
+    """Yield what to know about a release, from its noisy answers alone."""
+    statement = surveyed.statement
     if noisy_total is not None and noisy_total * Fraction(statement.guarantee.epsilon) < ALMOST_NONE:
-        found.append("Hardly any point is on the land of this world. Are columns, crs and person right?")
+        yield "Hardly any point is on the land of this world. Are columns, crs and person right?"
     if "shape" in set(surveyed.method.purposes) - {question.purpose for question in statement.questions}:
-        found.append(
-            "The map is coarse: few people for this epsilon. A larger epsilon or a smaller max_points would show more."
-        )
-    return tuple(found)
-
-
-def _complete(statement: Statement, method: Method) -> Statement:
-    made = {
-        "method": MethodUsed(name=method.name, parameters=method.parameters, split=method.split_texts()),
-        "edition": edition(method.edition),
-        "post_processing": (*method.post_processing, *LAST_STEPS),
-    }
-    return statement.model_copy(update=made)
+        yield COARSE
 
 
 def to_lattice(xy: NDArray[np.float64], world: World, crs: str, rng: np.random.Generator) -> NDArray[np.float64]:
     """Turn points into coordinates on the public lattice of `crs`, all on land, in place.
 
-    Snapping may push a point at the water's edge over it, by less than a step; then a step next to it is taken.
+    Snapping may push a point at the water's edge over it, by less than a step; then a step next to it is taken. A point
+    that finds no land within reach of its place is put onto the place of another.
     """
-    outward, inward = _transforms(world, crs)
-    coordinates = xy  # in place: there may be many
-    dry = np.empty(len(xy), dtype=bool)
-    for start in range(0, len(xy), BLOCK):
-        block = slice(start, start + BLOCK)
-        coordinates[block] = snap(outward(xy[block]), crs)
-        dry[block] = world.on_land(inward(coordinates[block]))
-    wet = np.flatnonzero(~dry)
-    for ring in range(1, 4):
-        for step in _ring(ring) / steps_per_unit(crs):
-            if not len(wet):
-                return coordinates
-            moved = snap(coordinates[wet] + step, crs)
-            found = world.on_land(inward(moved))
-            coordinates[wet[found]] = moved[found]
-            wet = wet[~found]
-    return _replace(coordinates, wet, rng)
+    metres = world.projection
+    there, back = transform(metres.crs, crs), transform(crs, metres.crs)
 
+    def dry(coordinates: NDArray[np.float64]) -> NDArray[np.bool_]:
+        return world.on_land(metres.to_metres(back(coordinates)))
 
-def _replace(coordinates: NDArray[np.float64], wet: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.float64]:
-    """Put points that found no land within reach of their place onto the place of others."""
-    dry = np.setdiff1d(np.arange(len(coordinates)), wet)
-    if not len(dry):
-        return coordinates[dry]
-    coordinates[wet] = coordinates[rng.choice(dry, len(wet))]
+    coordinates, on_land = xy, np.empty(len(xy), dtype=bool)  # in place: there may be many
+    for block in blocks(len(xy), BLOCK):
+        coordinates[block] = snap(there(metres.from_metres(xy[block])), crs)
+        on_land[block] = dry(coordinates[block])
+    wet = np.flatnonzero(~on_land)
+    for step in NEARBY / steps_per_unit(crs):
+        if not len(wet):
+            return coordinates
+        moved = snap(coordinates[wet] + step, crs)
+        found = dry(moved)
+        coordinates[wet[found]] = moved[found]
+        wet = wet[~found]
+    others = np.setdiff1d(np.arange(len(coordinates)), wet)
+    if not len(others):
+        return coordinates[others]
+    coordinates[wet] = coordinates[rng.choice(others, len(wet))]
     return coordinates
-
-
-def _ring(size: int) -> NDArray[np.float64]:
-    """Return the lattice steps at this distance from a point, in a fixed order."""
-    steps = [(x, y) for x in range(-size, size + 1) for y in range(-size, size + 1) if max(abs(x), abs(y)) == size]
-    return np.array(steps, dtype=np.float64)
-
-
-Change = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-
-
-def _transforms(world: World, crs: str) -> tuple[Change, Change]:
-    """Return the ways from metres to coordinates in `crs`, and back."""
-    projection = world.projection
-    there, back = transform(projection.crs, crs), transform(crs, projection.crs)
-    return lambda xy: there(projection.from_metres(xy)), lambda coordinates: projection.to_metres(back(coordinates))

@@ -54,6 +54,8 @@ ANSWERS: dict[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {  # the kin
     "NoisyCounts": (NoisyCounts, ("values",)),
     "NoisyPoints": (NoisyPoints, ("region", "site")),
 }
+Answers = tuple[Answer, ...]
+Described = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -149,18 +151,22 @@ class Survey:
 
     def to_bytes(self) -> bytes:
         """Return the file's content."""
-        content = self._described()
+        content = {
+            "survey.json": json.dumps(self._described(), indent=1).encode(),
+            "statement.json": self.statement.to_json().encode(),
+            "world.gpkg": _world_bytes(self.world),
+        }
+        for number, answer in enumerate(self.answers):
+            for name, values in _arrays(answer).items():
+                content[f"answers/{number}-{name}.npy"] = _array_bytes(values)
         buffer = io.BytesIO()
-        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-            _put(archive, "survey.json", json.dumps(content, indent=1).encode())
-            _put(archive, "statement.json", self.statement.to_json().encode())
-            _put(archive, "world.gpkg", _world_bytes(self.world))
-            for number, answer in enumerate(self.answers):
-                for name, values in _arrays(answer).items():
-                    _put(archive, f"answers/{number}-{name}.npy", _array_bytes(values))
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for name, member in content.items():
+                undated = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+                archive.writestr(undated, member, compress_type=zipfile.ZIP_DEFLATED)
         return buffer.getvalue()
 
-    def _described(self) -> dict[str, Any]:
+    def _described(self) -> Described:
         """Return all but the world and the values of the answers, as plain facts."""
         used = self.method
         return {
@@ -173,14 +179,17 @@ class Survey:
     @classmethod
     def from_bytes(cls, content: bytes) -> Survey:
         """Return the survey in a file's content, if it is the one of its statement."""
-        statement, description, answers, world = _unpacked(content, None)[:4]
-        return cls._checked(statement, description, answers, world)
+        return cls._checked(*_unpacked(content, None)[:4])
 
     @classmethod
-    def _checked(
-        cls, statement: Statement, description: dict[str, Any], answers: tuple[Answer, ...], world: World
-    ) -> Survey:
-        refuse_other_edition(statement, edition(edition_of(description["method"]["parameters"])))
+    def _checked(cls, statement: Statement, description: Described, answers: Answers, world: World) -> Survey:
+        theirs, ours = statement.edition, edition(edition_of(description["method"]["parameters"]))
+        if theirs != ours:  # it must be drawn by other rules
+            then = "before editions were recorded" if theirs is None else f"({in_words(theirs)})"
+            raise ValueError(
+                f"it was made by Pointveil {statement.software.get('version')} {then}, and only that version draws "
+                f"from it; this is Pointveil {__version__} ({in_words(ours)})"
+            )
         _check_bound(statement, description, answers, world)
         method = Method.restore(**description["method"])
         return cls(world, method, answers, statement, Layout.from_dict(description["layout"]))
@@ -195,9 +204,8 @@ class Survey:
         if content.startswith(b"PK"):
             return cls.from_bytes(content)
         record = json.loads(zlib.decompress(content))
-        description = record["survey"]
-        statement, kept = parse_signed(record["statement"], None)[0], tuple(unpack(answer) for answer in answers)
-        return cls._checked(statement, description, kept, world)
+        statement, _ = parse_signed(record["statement"], None)
+        return cls._checked(statement, record["survey"], tuple(map(unpack, answers)), world)
 
 
 def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str, str]:
@@ -214,35 +222,29 @@ def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str
     return statement, signed, _check_bound(statement, description, answers, world)
 
 
-def _unpacked(
-    content: bytes, public_key: str | None
-) -> tuple[Statement, dict[str, Any], tuple[Answer, ...], World, str]:
+def _unpacked(content: bytes, public_key: str | None) -> tuple[Statement, Described, Answers, World, str]:
     """Return the statement, checked, then the other parts of a survey as they stand there, and who signed."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        statement, signed = parse_signed(_text(archive, "statement.json"), public_key)
-        description = parse_object(_text(archive, "survey.json"))
+
+        def text(name: str) -> str:
+            with archive.open(name) as file:
+                return file.read(MOST_BYTES + 1).decode()
+
+        def load(number: int, name: str) -> NDArray[np.int64]:
+            return _array(_member(archive, f"answers/{number}-{name}.npy"))
+
+        statement, signed = parse_signed(text("statement.json"), public_key)
+        description = parse_object(text("survey.json"))
         if description["version"] != VERSION:
             raise ValueError("it is of another version")
-        answers = tuple(
-            _restore(answer, partial(_load, archive, number)) for number, answer in enumerate(description["answers"])
-        )
+        described = enumerate(description["answers"])
+        answers = tuple(_restore(answer, partial(load, number)) for number, answer in described)
         return statement, description, answers, _world(archive), signed
 
 
 def edition(method: str) -> dict[str, str]:
     """Return the rules by which this version draws: within an edition the same survey and seed give the same bytes."""
     return {"method": method, "drawing": DRAWING, "land": LAND}
-
-
-def refuse_other_edition(statement: Statement, ours: dict[str, str]) -> None:
-    """Raise if what was recorded must be drawn by other rules than ours."""
-    if statement.edition != ours:
-        version = statement.software.get("version")
-        theirs = "before editions were recorded" if statement.edition is None else f"({in_words(statement.edition)})"
-        raise ValueError(
-            f"it was made by Pointveil {version} {theirs}, and only that version draws from it; "
-            f"this is Pointveil {__version__} ({in_words(ours)})"
-        )
 
 
 def in_words(edition: dict[str, str]) -> str:
@@ -282,30 +284,21 @@ class Recorder:
         return answer
 
     def _keep(self, question: Kind, size: int, share: Share, details: str, ask: Callable[[], Answer]) -> Answer:
-        answer = ask() if self.ledger is None else self._once(self.ledger, question, size, share, details, ask)
-        self.answers.append(answer)
-        return answer
-
-    def _once(
-        self,
-        ledger: Ledger,
-        question: Kind,
-        size: int,
-        share: Share,
-        details: str,
-        ask: Callable[[], Answer],
-    ) -> Answer:
-        """Return the answer that the ledger keeps: from before, or having asked for it now."""
+        """Ask; or with a ledger return the answer that it keeps: from before, or having asked for it now."""
+        if self.ledger is None:
+            self.answers.append(ask())
+            return self.answers[-1]
         assert isinstance(self.vault, Vault)  # noqa: S101 - nothing else has a ledger
         charge, number = self.vault.pay(), len(self.answers)
         assert charge is not None  # noqa: S101 - it has a ledger
         asked = f"{question} {share.purpose} {share.epsilon} {self.points_per_unit} {size} {details}".rstrip()
-        kept = ledger.kept_answer(charge, number, asked)
+        kept = self.ledger.kept_answer(charge, number, asked)
         if kept is None:
-            kept = ledger.keep(charge, number, asked, pack(ask()))
+            kept = self.ledger.keep(charge, number, asked, pack(ask()))
         else:
             self.vault.skip(share, question, size)
-        return unpack(kept)
+        self.answers.append(unpack(kept))
+        return self.answers[-1]
 
 
 @dataclass
@@ -342,20 +335,16 @@ class Replay:
         return self.answers[self.asked - 1]
 
 
-def _describe(answer: Answer) -> dict[str, Any]:
-    return {
-        "kind": type(answer).__name__,
-        "purpose": answer.purpose,
-        "epsilon": str(answer.epsilon),
-        "points_per_unit": answer.points_per_unit,
-    }
+def _describe(answer: Answer) -> Described:
+    paid = {"purpose": answer.purpose, "epsilon": str(answer.epsilon), "points_per_unit": answer.points_per_unit}
+    return {"kind": type(answer).__name__, **paid}
 
 
 def _arrays(answer: Answer) -> dict[str, NDArray[np.int64]]:
     return {name: getattr(answer, name) for name in ANSWERS[type(answer).__name__][1]}
 
 
-def _recorded(description: dict[str, Any], answers: Sequence[Answer]) -> Recorded:
+def _recorded(description: Described, answers: Answers) -> Recorded:
     """Return the digests of a survey: of its answers with what they are, of its method, and of its form."""
     values = [
         {name: hashlib.sha256(values.astype("<i8").tobytes()).hexdigest() for name, values in _arrays(answer).items()}
@@ -365,7 +354,7 @@ def _recorded(description: dict[str, Any], answers: Sequence[Answer]) -> Recorde
     return Recorded(**{f"{name}_sha256": digest_of({name: part}) for name, part in parts.items()})
 
 
-def _check_bound(statement: Statement, description: dict[str, Any], answers: Sequence[Answer], world: World) -> str:
+def _check_bound(statement: Statement, description: Described, answers: Answers, world: World) -> str:
     """Return what was checked; raise VerificationError if something is not what the statement is about."""
     if world.digest != statement.domain.world_sha256:
         raise VerificationError("The world is not the one that the statement is about: it was exchanged.")
@@ -387,16 +376,7 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
     return archive.read(name)
 
 
-def _text(archive: zipfile.ZipFile, name: str) -> str:
-    with archive.open(name) as file:
-        return file.read(MOST_BYTES + 1).decode()
-
-
-def _load(archive: zipfile.ZipFile, number: int, name: str) -> NDArray[np.int64]:
-    return _array(_member(archive, f"answers/{number}-{name}.npy"))
-
-
-def _restore(description: dict[str, Any], load: Callable[[str], NDArray[np.int64]]) -> Answer:
+def _restore(description: Described, load: Callable[[str], NDArray[np.int64]]) -> Answer:
     paid = (description["purpose"], stated_number(description["epsilon"]), int(description["points_per_unit"]))
     kind, names = ANSWERS[description["kind"]]
     return kind(*map(load, names), *paid)
@@ -428,13 +408,6 @@ def _array(content: bytes) -> NDArray[np.int64]:
     if _array_bytes(values) != content:
         raise ValueError("an answer is not a list of whole numbers")
     return values
-
-
-def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    """Add a member without the time it was made."""
-    member = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-    member.compress_type = zipfile.ZIP_DEFLATED
-    archive.writestr(member, content)
 
 
 def _array_bytes(values: NDArray[np.int64]) -> bytes:

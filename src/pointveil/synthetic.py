@@ -17,6 +17,7 @@ import shapely
 from numpy.typing import NDArray
 
 from pointveil import showing
+from pointveil.cells.arrays import blocks
 from pointveil.errors import missing_extra
 from pointveil.files.crs import DEGREES, short_name, transform
 from pointveil.files.lattice import steps_per_unit
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 CHUNK = 2**20
+check_format = format_of  # for `releases`, which is not to import what reads real records
 
 
 @dataclass(frozen=True)
@@ -165,17 +167,15 @@ class SyntheticPoints:
         return dict(zip(self.layout.names, self.layout.in_file_order(self.coordinates), strict=True))
 
     def _chunks(self) -> Iterator[NDArray[np.float64]]:
-        for start in range(0, len(self), CHUNK):
-            yield self.coordinates[start : start + CHUNK]
+        for block in blocks(len(self), CHUNK):
+            yield self.coordinates[block]
 
     def _output(self, form: Layout) -> Output:
-        columns = form.names if form.geometry is None else (form.geometry,)
         steps = steps_per_unit(form.crs)
+        named = {"columns": form.names, "x": form.x, "y": form.y}
+        columns = named if form.geometry is None else {"columns": (form.geometry,), "x": None, "y": None}
         digest = points_digest([self.coordinates], steps)
-        x, y = (form.x, form.y) if form.geometry is None else (None, None)
-        return Output(
-            rows=len(self), columns=columns, x=x, y=y, crs=form.crs, steps_per_unit=steps, points_sha256=digest
-        )
+        return Output(rows=len(self), crs=form.crs, steps_per_unit=steps, points_sha256=digest, **columns)
 
 
 def _import(package: str) -> Any:
@@ -183,11 +183,6 @@ def _import(package: str) -> Any:
         return import_module(package)
     except ImportError:
         raise missing_extra("frames", package) from None
-
-
-def check_format(path: Path) -> str:
-    """Return the format that a file name stands for; refuse one whose suffix stands for none."""
-    return format_of(path)
 
 
 def check_release(path: Path, *, force: bool, own: Collection[str] = ()) -> None:
@@ -210,9 +205,8 @@ def points_digest(chunks: Any, steps: int) -> str:
     """Return the hash of points in their order, as whole lattice steps, so many to a unit."""
     digest = hashlib.sha256()
     for coordinates in chunks:
-        for start in range(0, len(coordinates), CHUNK):
-            lattice = np.rint(coordinates[start : start + CHUNK] * steps)
-            digest.update(lattice.astype("<i8").tobytes())
+        for block in blocks(len(coordinates), CHUNK):
+            digest.update(np.rint(coordinates[block] * steps).astype("<i8").tobytes())
     return digest.hexdigest()
 
 

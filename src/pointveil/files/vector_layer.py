@@ -25,7 +25,6 @@ SETTINGS = {"OGR_FLATGEOBUF_STREAM_BASE_IMPL": True}
 # GDAL's errors, as pyogrio raises them, are all runtime errors.
 BROKEN = (RuntimeError, pa.ArrowException, OSError)
 
-
 JSON = rb"(\xef\xbb\xbf)?\s*\{"
 # How a file of each suffix begins.
 BEGINNINGS = {
@@ -88,12 +87,10 @@ def layer_facts(file: Path, kinds: Collection[str], layer: str | None) -> dict[s
         with quiet_gdal():
             facts: dict[str, Any] = pyogrio.read_info(gdal_name(file), layer=_chosen(file, kinds, layer))
     except BROKEN:
-        advice = ADVICE.get(file.suffix.lower(), "it may be cut off")
+        shapefile = file.suffix.lower() == ".shp"
+        advice = "its .shx and .dbf must stand beside it, whole" if shapefile else "it may be cut off"
         raise InputError(f"{file.name} cannot be opened; {advice}.") from None
     return facts
-
-
-ADVICE = {".shp": "its .shx and .dbf must stand beside it, whole"}
 
 
 def _chosen(file: Path, kinds: Collection[str], layer: str | None) -> str:

@@ -104,7 +104,7 @@ def _put_in_place(folder: Path, path: Path, companions: Iterable[str], first: st
     # The named file comes last: who sees it, sees the others too.
     members = sorted(folder.iterdir(), key=lambda each: (each.name == path.name, each.name != first, each.name))
     for member in members:
-        _sync(member)
+        sync(member)
     old = {pattern.format(name=path.name, stem=path.stem) for pattern in companions}
     if first is not None:
         path.unlink(missing_ok=True)
@@ -113,12 +113,13 @@ def _put_in_place(folder: Path, path: Path, companions: Iterable[str], first: st
     for member in members:
         member.replace(path.parent / member.name)
     with contextlib.suppress(OSError):  # not every system can do this to a folder
-        _sync(path.parent)
+        sync(path.parent)
     return [path.parent / member.name for member in members]
 
 
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+def sync(path: Path, flags: int = os.O_RDONLY) -> None:
+    """Wait until a file, or the list of a directory, is on the disk."""
+    descriptor = os.open(path, flags)
     try:
         os.fsync(descriptor)
     finally:

@@ -7,7 +7,7 @@ import os
 import sqlite3
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -18,7 +18,7 @@ from typing import Any, Literal
 from pointveil.errors import BudgetError, InputError
 from pointveil.ledger.check import find_problems
 from pointveil.ledger.entries import Account, Charge, Kept, canonical, decimal, exact, plain, same_facts
-from pointveil.ledger.schema import FIRST, MICRO, PATIENCE, append, connect, fingerprint, last, make, seal
+from pointveil.ledger.schema import MICRO, PATIENCE, append, connect, fingerprint, last, make, seal
 from pointveil.ledger.upgrade import upgrade
 
 DEFAULT_CAP = Fraction(10)
@@ -32,12 +32,8 @@ ADVICE = {
     "SQLITE_FULL": "The disk is full; make room and try again.",
     "SQLITE_IOERR": "The disk failed, or is a network disk; a ledger needs a local one.",
 }
-FIND = {
-    "name": "SELECT account FROM event WHERE kind = 'name' AND name = ?",
-    "content": "SELECT account FROM event WHERE kind = 'content' AND fingerprint = ?",
-}
-ACCOUNTS = "SELECT account FROM event WHERE kind = 'charge' AND entry = ?"
-ANSWER = "SELECT purpose, survey FROM event WHERE kind = 'answer' AND entry = ? AND number = ?"
+NEXT_ENTRY = "SELECT coalesce(max(entry), 0) + 1 FROM event WHERE kind = 'charge'"
+NEXT_ACCOUNT = "SELECT coalesce(max(account), 0) + 1 FROM event WHERE kind = 'cap'"
 
 
 class Own(Enum):
@@ -93,7 +89,7 @@ class Ledger:
         """Set how much may be spent on a dataset in all; a cap below what is spent just leaves nothing."""
         name, amount = plain(dataset, "name of a dataset"), exact(epsilon)
         with self._writing() as book:
-            account = find(book, "name", name)
+            account = find(book, "name", name=name)
             if account is None:
                 account = open_account(book, name, amount)
             else:
@@ -112,22 +108,11 @@ class Ledger:
     ) -> Charge:
         """Charge epsilon to a dataset; when this returns, the charge is on the disk and stays there.
 
-        Parameters
-        ----------
-        dataset
-            The name that the owner gives the dataset.
-        content
-            A digest of the data. Only a keyed fingerprint of it is kept. None if the data could not be read: then
-            only the name says what is charged.
-        epsilon
-            What to charge: exact, never a float. Rounded up to a millionth.
-        purpose
-            Everything that decides what the release is: dataset, epsilon, method, world, and so on.
-        request
-            A name of the owner's for this request, by which it can be answered again.
-        seed
-            The seed of the drawing, from a caller who keeps each answer (`keep`) before anything is made of it. Such
-            a request is charged once: the same one again goes on with the charge that it has.
+        Only a keyed fingerprint of `content`, a digest of the data, is kept; it is None if the data could not be read:
+        then only the name says what is charged. Epsilon is exact, never a float, and rounded up to a millionth.
+        `purpose` has everything that decides what the release is, and `request` is a name of the owner's by which it
+        can be answered again. A `seed`, of the drawing, comes from a caller who keeps each answer (`keep`) before
+        anything is made of it. Such a request is charged once: the same one again goes on with the charge that it has.
         """
         name, amount, facts = plain(dataset, "name of a dataset"), exact(epsilon), canonical(purpose)
         if amount == 0:
@@ -139,43 +124,30 @@ class Ledger:
             if known is not None and known.survey is not None:
                 raise InputError(f"Request {request!r} has just been finished. Ask again to get its release.")
             print_ = None if content is None else fingerprint(book, content)
-            check_head(book)
+            checked(book, "TRUE")  # nothing is built on a last event that was changed
             if seed is None or known is None:
-                entry = book.execute("SELECT coalesce(max(entry), 0) + 1 FROM event WHERE kind = 'charge'").fetchone()[
-                    0
-                ]
+                (entry,) = book.execute(NEXT_ENTRY).fetchone()
             else:
                 entry, seed = known.entry, known.seed
                 refuse_other_content(book, entry, print_)
-            paid = {row[0] for row in book.execute(ACCOUNTS, (entry,))}
+            paid = {account for (account,) in select(book, "account", kind="charge", entry=entry)}
             accounts = charged_accounts(book, name, print_)
             tightest = min((balance(book, account) for account in accounts), key=lambda found: found.left)
-            for account in accounts:
-                if account not in paid:
-                    refuse_overspending(name, balance(book, account), micro)
-            for account in accounts:
-                if account not in paid:
-                    append_charge(
-                        book, account, entry, name, micro, exact=str(amount), purpose=facts, request=request,
-                        seed=None if seed is None else str(seed), fingerprint=print_,
-                    )  # fmt: skip
-            row = book.execute(
-                "SELECT named, hash FROM event WHERE kind = 'charge' AND entry = ? ORDER BY id DESC LIMIT 1", (entry,)
-            ).fetchone()
-        price, named = Fraction(micro, MICRO), Fraction(row[0], MICRO)
+            unpaid = [account for account in accounts if account not in paid]
+            for account in unpaid:
+                refuse_overspending(name, balance(book, account), micro)
+            for account in unpaid:
+                append_charge(
+                    book, account, entry, name, micro, exact=str(amount), purpose=facts, request=request,
+                    seed=None if seed is None else str(seed), fingerprint=print_,
+                )  # fmt: skip
+            *_, (sum_, chain) = select(book, "named, hash", kind="charge", entry=entry)
+        price, named = Fraction(micro, MICRO), Fraction(sum_, MICRO)
         before = tightest.spent - (price if paid else 0)
         return Charge(
-            entry=entry,
-            dataset=name,
-            spent_before=before,
-            spent_after=before + price,
-            cap=tightest.cap,
-            named_before=named - price,
-            named_after=named,
-            chain=row[1].hex(),
-            seed=seed,
-            fingerprint=print_,
-        )
+            entry=entry, dataset=name, spent_before=before, spent_after=before + price, cap=tightest.cap,
+            named_before=named - price, named_after=named, chain=chain.hex(), seed=seed, fingerprint=print_,
+        )  # fmt: skip
 
     def keep(self, charge: Charge, number: int, question: str, answer: bytes) -> bytes:
         """Keep a noisy answer, and return it when it is on the disk; if there is one already, return that one instead.
@@ -184,28 +156,25 @@ class Ledger:
         itself nowhere, and may be drawn again.
         """
         with self._writing() as book:
-            kept = book.execute(ANSWER, (charge.entry, number)).fetchone()
+            kept = find_answer(book, charge.entry, number, question)
             if kept is None:
                 about = {"entry": charge.entry, "fingerprint": charge.fingerprint}
                 append(book, "answer", number=number, purpose=question, survey=answer, **about)
-                return answer
-            return same_question(kept, question)
+            return answer if kept is None else kept
 
     def kept_answer(self, charge: Charge, number: int, question: str) -> bytes | None:
         """Return the answer that was kept for a question, if there is one."""
         with self._reading() as book:
-            kept = book.execute(ANSWER, (charge.entry, number)).fetchone()
-            return None if kept is None else same_question(kept, question)
+            return find_answer(book, charge.entry, number, question)
 
     def finish(self, entry: int, *, survey: bytes, seed: int, output: Mapping[str, Any]) -> bytes:
         """Keep what is needed, beside the answers, to make a release again; if it was kept before, return that."""
         facts = canonical(output)
         with self._writing() as book:
-            if not book.execute("SELECT 1 FROM event WHERE kind = 'charge' AND entry = ?", (entry,)).fetchone():
+            if not select(book, "id", kind="charge", entry=entry):
                 raise InputError(f"The ledger {self.path} has no entry {entry}; charge first, then finish.")
-            before = book.execute("SELECT survey FROM event WHERE kind = 'finish' AND entry = ?", (entry,)).fetchone()
-            if before is not None:
-                return bytes(before[0])
+            for (before,) in select(book, "survey", kind="finish", entry=entry):
+                return bytes(before)
             append(book, "finish", entry=entry, survey=survey, seed=str(seed), output=facts)
             return survey
 
@@ -213,7 +182,7 @@ class Ledger:
         """Write down, before the files of a release are put in place, what they are: `files` has their SHA-256."""
         facts = canonical(output)
         with self._writing() as book:
-            if (facts,) not in book.execute("SELECT output FROM event WHERE kind = 'output' AND entry = ?", (entry,)):
+            if (facts,) not in select(book, "output", kind="output", entry=entry):
                 append(book, "output", entry=entry, output=facts)
 
     def find_request(self, request: str, purpose: Mapping[str, Any]) -> Kept | None:
@@ -240,10 +209,7 @@ class Ledger:
     def verify(self, anchors: Iterable[str] = ()) -> list[str]:
         """Return what is wrong with the ledger, in sentences: broken chain, wrong sums, overspent caps.
 
-        Parameters
-        ----------
-        anchors
-            Heads of the chain that were noted elsewhere (in statements, for example): all must be in it.
+        Anchors are heads of the chain that were noted elsewhere (in statements, for example): all must be in it.
         """
         with self._reading() as book:
             return find_problems(book, anchors)
@@ -255,12 +221,10 @@ class Ledger:
 
     def _exists(self) -> bool:
         """Tell whether there is anything at the path; if that cannot be told, fail."""
-        with clear_errors(self.path):
-            try:
-                self.path.stat()
-            except FileNotFoundError:
-                return False
+        with clear_errors(self.path), suppress(FileNotFoundError):
+            self.path.stat()
             return True
+        return False
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
@@ -268,7 +232,7 @@ class Ledger:
         if not self._exists():
             raise InputError(f"There is no ledger at {self.path}. Nothing has been charged there; check the path.")
         with clear_errors(self.path), closing(connect(self.path)) as book:
-            continue_older(book)
+            upgrade(book)
             book.execute("BEGIN")
             yield book
 
@@ -279,7 +243,7 @@ class Ledger:
             if not self._exists():
                 make(self.path)
             with closing(connect(self.path)) as book:
-                continue_older(book)
+                upgrade(book)
                 book.execute("BEGIN IMMEDIATE")
                 yield book  # an error closes the book without a commit, which undoes everything
                 book.execute("COMMIT")
@@ -292,21 +256,31 @@ def open_ledger(given: Ledger | str | PathLike[str] | Own | None) -> Ledger | No
     return given if given is None or isinstance(given, Ledger) else Ledger(Path(given))
 
 
-def continue_older(book: sqlite3.Connection) -> None:
-    """Give a ledger of an older version the tables of this one."""
-    if book.execute("PRAGMA user_version").fetchone() == (FIRST,):
-        upgrade(book)
+def select(book: sqlite3.Connection, fields: str, **where: object) -> list[Any]:
+    """Return these fields of the events that have these values, oldest first."""
+    conditions = " AND ".join(f"{field} = ?" for field in where)
+    query = f"SELECT {fields} FROM event WHERE {conditions} ORDER BY id"  # noqa: S608 - our own words only
+    return book.execute(query, tuple(where.values())).fetchall()
 
 
-def find(book: sqlite3.Connection, kind: Literal["name", "content"], key: str | bytes) -> int | None:
+def find(book: sqlite3.Connection, kind: Literal["name", "content"], **key: str | bytes) -> int | None:
     """Return the account that a name or a fingerprint leads to."""
-    row = book.execute(FIND[kind], (key,)).fetchone()
-    return row[0] if row else None
+    return next((account for (account,) in select(book, "account", kind=kind, **key)), None)
+
+
+def find_answer(book: sqlite3.Connection, entry: int, number: int, question: str) -> bytes | None:
+    """Return the answer that was kept, if there is one; refuse one to another question."""
+    for asked, answer in select(book, "purpose, survey", kind="answer", entry=entry, number=number):
+        if asked != question:
+            raise InputError("The answers in the ledger are to other questions. Use the version that asked them.")
+        return bytes(answer)
+    return None
 
 
 def charged_accounts(book: sqlite3.Connection, name: str, print_: bytes | None) -> list[int]:
     """Return the accounts that a name and a fingerprint lead to, having made them lead somewhere."""
-    named, known = find(book, "name", name), None if print_ is None else find(book, "content", print_)
+    named = find(book, "name", name=name)
+    known = None if print_ is None else find(book, "content", fingerprint=print_)
     if named is None and known is None:
         named = open_account(book, name, DEFAULT_CAP)
     elif named is None:
@@ -318,7 +292,7 @@ def charged_accounts(book: sqlite3.Connection, name: str, print_: bytes | None) 
 
 def open_account(book: sqlite3.Connection, name: str, cap: Fraction) -> int:
     """Open an account for a dataset that nobody has named before."""
-    number: int = book.execute("SELECT coalesce(max(account), 0) + 1 FROM event WHERE kind = 'cap'").fetchone()[0]
+    number: int = book.execute(NEXT_ACCOUNT).fetchone()[0]
     record_cap(book, number, cap)
     append(book, "name", account=number, name=name)
     return number
@@ -333,8 +307,7 @@ def balance(book: sqlite3.Connection, account: int) -> Account:
     """Return one account as it stands."""
     query = "SELECT cap, spent, charges FROM balance WHERE account = ?"
     cap, spent, charges = book.execute(query, (account,)).fetchone()
-    names = book.execute("SELECT name FROM event WHERE kind = 'name' AND account = ? ORDER BY id", (account,))
-    name, *aliases = [row[0] for row in names]
+    name, *aliases = [name for (name,) in select(book, "name", kind="name", account=account)]
     return Account(name, tuple(aliases), Fraction(cap, MICRO), Fraction(spent, MICRO), charges)
 
 
@@ -347,7 +320,7 @@ def append_charge(
         spent, charges = row["spent"], row["charges"]
     checked(book, "kind = 'cap' AND account = ?", account)
     named = sum(row["named"] for row in checked(book, "name = ? AND named IS NOT NULL", name))
-    again = book.execute(ACCOUNTS, (entry,)).fetchone() is not None  # a second account: under the name it counts once
+    again = select(book, "id", kind="charge", entry=entry)  # a second account: under the name it counts once
     sums = {"spent": spent + micro, "charges": charges + 1, "named": named if again else named + micro}
     append(book, "charge", account=account, entry=entry, name=name, micro=micro, **sums, **facts)
 
@@ -363,11 +336,6 @@ def checked(book: sqlite3.Connection, condition: str, *values: object) -> list[d
     return [dict(zip((column[0] for column in rows.description), found, strict=True))]
 
 
-def check_head(book: sqlite3.Connection) -> None:
-    """Refuse to build on a last event that was changed."""
-    checked(book, "TRUE")
-
-
 def refuse_other_content(book: sqlite3.Connection, entry: int, print_: bytes | None) -> None:
     """Raise if a charge, or an answer that it paid for, is about other data than these."""
     query = "SELECT fingerprint FROM event WHERE kind IN ('charge', 'answer') AND entry = ? AND fingerprint IS NOT NULL"
@@ -376,13 +344,6 @@ def refuse_other_content(book: sqlite3.Connection, entry: int, print_: bytes | N
             "The data are not those that this request was charged for: they have changed, or cannot be read. "
             "Put them back, or make a new request, which is charged anew."
         )
-
-
-def same_question(kept: tuple[str, bytes], question: str) -> bytes:
-    """Return the answer that was kept, if it is one to this question."""
-    if kept[0] != question:
-        raise InputError("The answers in the ledger are to other questions. Use the version that asked them.")
-    return bytes(kept[1])
 
 
 def refuse_overspending(dataset: str, account: Account, micro: int) -> None:
@@ -401,14 +362,10 @@ def refuse_overspending(dataset: str, account: Account, micro: int) -> None:
 def kept(book: sqlite3.Connection, request: str, facts: str) -> Kept | None:
     """Return the first finished answer to a request, or else its open charge; other settings are refused."""
     wanted = json.loads(facts)
-    charges = book.execute(
-        "SELECT entry, name, exact, seed, purpose FROM event WHERE kind = 'charge' AND request = ? ORDER BY id",
-        (request,),
-    ).fetchall()
+    charges = select(book, "entry, name, exact, seed, purpose", kind="charge", request=request)
     recorded = [json.loads(text) for *_, text in charges]
-    for facts_then in recorded:
-        if not same_facts(facts_then, wanted):
-            raise InputError(f"Request {request!r} was made before with other settings. Give this one another name.")
+    if not all(same_facts(then, wanted) for then in recorded):
+        raise InputError(f"Request {request!r} was made before with other settings. Give this one another name.")
     finished = book.execute(
         "SELECT entry, survey, seed FROM event WHERE kind = 'finish' AND entry IN "
         "(SELECT entry FROM event WHERE kind = 'charge' AND request = ?) ORDER BY id LIMIT 1",
@@ -422,24 +379,22 @@ def kept(book: sqlite3.Connection, request: str, facts: str) -> Kept | None:
         raise InputError(f"Request {request!r} was begun by another edition: only that version can go on with it.")
     entry, survey, seed = finished or open_[0]
     name, price = next((name, exact) for number, name, exact, *_ in charges if number == entry)
-    answers = book.execute("SELECT survey FROM event WHERE kind = 'answer' AND entry = ? ORDER BY id", (entry,))
-    outputs = book.execute("SELECT output FROM event WHERE kind = 'output' AND entry = ?", (entry,))
+    answers = tuple(bytes(answer) for (answer,) in select(book, "survey", kind="answer", entry=entry))
+    outputs = select(book, "output", kind="output", entry=entry)
     written = {digest for (text,) in outputs for digest in json.loads(text).get("files", {}).values()}
-    kept_answers = tuple(bytes(row[0]) for row in answers)
-    return Kept(entry, name, Fraction(price), int(seed), survey, kept_answers, frozenset(written))
+    return Kept(entry, name, Fraction(price), int(seed), survey, answers, frozenset(written))
 
 
 @contextmanager
 def clear_errors(path: Path) -> Iterator[None]:
     """Turn what the disk or the database says into an error that tells what to do."""
+    unusable = f"The ledger {path} cannot be used"
     try:
         yield
     except (sqlite3.Error, OverflowError) as error:
         name = getattr(error, "sqlite_errorname", "")
         advice = next((text for code, text in ADVICE.items() if name.startswith(code)), "Check it: ledger verify.")
-        raise InputError(f"The ledger {path} cannot be used ({error}). {advice}") from error
+        raise InputError(f"{unusable} ({error}). {advice}") from error
     except OSError as error:
         reason = error.strerror or error
-        raise InputError(
-            f"The ledger {path} cannot be used ({reason}). Check its directory, or give another path."
-        ) from error
+        raise InputError(f"{unusable} ({reason}). Check its directory, or give another path.") from error

@@ -2,7 +2,7 @@
 
 import math
 import sqlite3
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -18,21 +18,21 @@ class Replay:
     """What the events so far add up to."""
 
     caps: dict[int, int] = field(default_factory=dict)
-    spent: dict[int, int] = field(default_factory=lambda: defaultdict(int))
-    charges: dict[int, int] = field(default_factory=lambda: defaultdict(int))
-    named: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    spent: Counter[int] = field(default_factory=Counter)
+    charges: Counter[int] = field(default_factory=Counter)
+    named: Counter[str] = field(default_factory=Counter)
     charged: set[int] = field(default_factory=set)
-    answers: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    answers: Counter[int] = field(default_factory=Counter)
     finished: set[int] = field(default_factory=set)
     summed: bool = False
-    names: set[str] = field(default_factory=set)
+    names: dict[str, int] = field(default_factory=dict)
     contents: set[bytes] = field(default_factory=set)
 
 
 def find_problems(book: sqlite3.Connection, anchors: Iterable[str] = ()) -> list[str]:
     """Return every problem of a ledger as a sentence; an empty list means that there is none."""
     try:
-        return [*check_file(book), *check_events(book, anchors)]
+        return [*check_file(book), *check_chain(book, anchors), *check_sums(book, Replay())]
     except (sqlite3.Error, UnicodeError) as error:
         return [f"The ledger cannot be read to its end: {error}."]
 
@@ -42,29 +42,26 @@ def check_file(book: sqlite3.Connection) -> Iterator[str]:
     for (text,) in book.execute("PRAGMA integrity_check"):
         if text != "ok":
             yield f"The file is damaged: {text}."
-    found, intended = shape(book), intended_shape()
-    for kind, name, _ in sorted(found ^ intended):
+    for kind, name, _ in sorted(shape(book) ^ intended_shape()):
         yield f"The {kind} {name} is not as it was made."
 
 
-def check_events(book: sqlite3.Connection, anchors: Iterable[str] = ()) -> Iterator[str]:
-    """Follow the chain, and add up every account again, without the triggers' help."""
-    yield from check_chain(book, anchors)
-    yield from check_sums(book)
+def events(book: sqlite3.Connection) -> Iterator[tuple[Event, bytes]]:
+    """Yield every event with its hash, oldest first; an older ledger has fewer fields, and the others are None."""
+    for *values, digest in book.execute("SELECT * FROM event ORDER BY id"):
+        yield dict.fromkeys(FIELDS) | dict(zip(FIELDS, values, strict=False)), digest
 
 
 def check_chain(book: sqlite3.Connection, anchors: Iterable[str]) -> Iterator[str]:
     """Follow the hashes from the key to the last event, and look for the anchors on the way."""
     head, number = genesis(book), 0
     missing = set(anchors) - {head.hex()}
-    for row in book.execute("SELECT * FROM event ORDER BY id"):
-        *values, digest = row
-        event = dict(zip(FIELDS, values, strict=False))  # an older ledger has fewer fields
+    for event, digest in events(book):
         if event["id"] != number + 1:
             yield f"Events are missing between {number} and {event['id']}."
         if event["previous"] != head:
             yield f"The chain is broken before event {event['id']}."
-        if seal(values) != digest:
+        if seal(tuple(event.values())) != digest:
             yield f"Event {event['id']} has been changed."
         head, number = digest, event["id"]
         missing.discard(bytes(head).hex())
@@ -75,11 +72,9 @@ def check_chain(book: sqlite3.Connection, anchors: Iterable[str]) -> Iterator[st
         yield f"The anchor {anchor} is not in the chain: the ledger has been rolled back or replaced."
 
 
-def check_sums(book: sqlite3.Connection) -> Iterator[str]:
-    """Check every event against what those before it add up to."""
-    replay = Replay()
-    for row in book.execute("SELECT * FROM event ORDER BY id"):
-        event: Event = {**dict.fromkeys(FIELDS), **dict(zip(FIELDS, row[:-1], strict=False))}
+def check_sums(book: sqlite3.Connection, replay: Replay) -> Iterator[str]:
+    """Check every event against what those before it add up to, without the triggers' help."""
+    for event, _ in events(book):
         for problem in RULES.get(event["kind"], unknown)(replay, event):
             yield f"Event {event['id']}: {problem}."
 
@@ -95,7 +90,7 @@ def name(replay: Replay, event: Event) -> Iterator[str]:
     """Check that a name leads to one account, which exists."""
     if event["name"] in replay.names or event["account"] not in replay.caps:
         yield "a name is given twice, or to no account"
-    replay.names.add(event["name"])
+    replay.names[event["name"]] = event["account"]
 
 
 def content(replay: Replay, event: Event) -> Iterator[str]:
@@ -159,13 +154,7 @@ def unknown(_replay: Replay, event: Event) -> Iterator[str]:
 
 
 RULES: dict[str, Callable[[Replay, Event], Iterator[str]]] = {
-    "cap": cap,
-    "name": name,
-    "content": content,
-    "charge": charge,
-    "answer": answer,
-    "finish": finish,
-    "output": output,
+    **{rule.__name__: rule for rule in (cap, name, content, charge, answer, finish, output)},
     "sum": total,
 }
 

@@ -17,33 +17,21 @@ LARGEST = 10**9
 
 @dataclass(frozen=True)
 class Charge:
-    """One charge that is on the disk.
+    """One charge that is on the disk."""
 
-    Parameters
-    ----------
-    entry
-        Its number in the ledger.
-    dataset
-        The name that was asked for.
-    spent_before, spent_after, cap
-        The account with the least room, in epsilon. For the owner's eyes: for a renamed copy these
-        tell that two files are the same, which no release may tell.
-    named_before, named_after
-        What has been charged under this name, whatever the data: may be published.
-    chain
-        The hash of the ledger up to this charge, in hexadecimal digits: may be published.
-    seed, fingerprint
-        Of a charge that can be resumed: the seed of the drawing, and which content its answers are about.
-    """
-
-    entry: int
-    dataset: str
+    entry: int  # its number in the ledger
+    dataset: str  # the name that was asked for
+    # The account with the least room, in epsilon. For the owner's eyes: for a renamed copy these tell that two files
+    # are the same, which no release may tell.
     spent_before: Fraction
     spent_after: Fraction
     cap: Fraction
+    # What has been charged under this name, whatever the data, and the hash of the ledger up to this charge, in
+    # hexadecimal digits: may be published.
     named_before: Fraction
     named_after: Fraction
     chain: str
+    # Of a charge that can be resumed: the seed of the drawing, and which content its answers are about.
     seed: int | None = None
     fingerprint: bytes | None = field(default=None, repr=False)
 
@@ -59,30 +47,15 @@ class Charge:
 
 @dataclass(frozen=True)
 class Kept:
-    """A request that was charged: what the ledger has of it.
-
-    Parameters
-    ----------
-    entry, name, epsilon
-        The charge, the dataset it was made to, and what it cost.
-    seed
-        The seed of the drawing.
-    survey
-        Everything but the answers and the world that is needed to make the release again; None while the answers are
-        not complete.
-    answers
-        The noisy answers so far, as they were kept.
-    written
-        SHA-256 of the files that were written for it.
-    """
+    """A request that was charged: what the ledger has of it."""
 
     entry: int
-    name: str
-    epsilon: Fraction
-    seed: int
-    survey: bytes | None
-    answers: tuple[bytes, ...]
-    written: frozenset[str]
+    name: str  # of the dataset
+    epsilon: Fraction  # what it cost
+    seed: int  # of the drawing
+    survey: bytes | None  # all but answers and world that makes the release again; None until the answers are complete
+    answers: tuple[bytes, ...]  # the noisy ones so far, as they were kept
+    written: frozenset[str]  # SHA-256 of the files that were written for it
 
 
 @dataclass(frozen=True)

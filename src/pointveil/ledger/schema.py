@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Literal
 
 from pointveil.errors import InputError
+from pointveil.files.whole import sync
 
 MICRO = 10**6
 PATIENCE = 30  # seconds to wait for another process
 APPLICATION = 0x50564C47  # "PVLG", so that no other database passes for a ledger
 VERSION = 2
-FIRST = 1
-"""The version that had no running sums; `upgrade` continues such a ledger."""
+FIRST = 1  # the version that had no running sums; `upgrade` continues such a ledger
 IDENTITY = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
 DURABLE = ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON")  # a commit waits for the disk
 
@@ -227,16 +227,7 @@ def make(path: Path) -> None:
         except FileExistsError:
             return
     if os.name == "posix":
-        sync(path.parent, os.O_RDONLY)
-
-
-def sync(path: Path, flags: int) -> None:
-    """Wait until a file, or the list of a directory, is on the disk."""
-    handle = os.open(path, flags)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        sync(path.parent)
 
 
 def refuse_old_sqlite() -> None:
@@ -267,8 +258,8 @@ def connect(path: Path) -> sqlite3.Connection:
     return book
 
 
-def check_identity(book: sqlite3.Connection, path: Path) -> int:
-    """Return the version of a ledger; refuse other databases, and versions that this program does not know."""
+def check_identity(book: sqlite3.Connection, path: Path) -> None:
+    """Refuse other databases, and versions of a ledger that this program does not know."""
     (application,) = book.execute("PRAGMA application_id").fetchone()
     (version,) = book.execute("PRAGMA user_version").fetchone()
     if application != APPLICATION:
@@ -278,4 +269,3 @@ def check_identity(book: sqlite3.Connection, path: Path) -> int:
             f"The ledger {path} has version {version}, and this program knows versions up to {VERSION}. "
             "Install a newer Pointveil; do not delete the ledger, it holds what has been spent."
         )
-    return int(version)

@@ -5,28 +5,30 @@ import sqlite3
 from collections.abc import Iterator
 
 from pointveil.errors import InputError
-from pointveil.ledger.check import RULES, Replay, check_events
-from pointveil.ledger.schema import EVENTS, FIELDS, FIRST, FIRST_FIELDS, TRIGGERS, VERSION, append, shape
+from pointveil.ledger.check import Replay, check_chain, check_sums
+from pointveil.ledger.schema import EVENTS, FIRST, FIRST_FIELDS, TRIGGERS, VERSION, append, shape
 
+# A digest of the tables, indexes and triggers of the first version.
 FIRST_SHAPE = "6c54318c290dff933387f7ace7f62d27412e65803ede25290e5d5784f4b76661"
-"""A digest of the tables, indexes and triggers of the first version."""
+FIND = "SELECT name FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL"
 
 
 def upgrade(book: sqlite3.Connection) -> None:
     """Give a ledger of the first version today's tables; one that is not sound is left as it is, and refused."""
+    version, so_far = "PRAGMA user_version", Replay()
+    if book.execute(version).fetchone() != (FIRST,):
+        return
     book.execute("BEGIN IMMEDIATE")
-    if book.execute("PRAGMA user_version").fetchone() != (FIRST,):
+    if book.execute(version).fetchone() != (FIRST,):
         book.execute("ROLLBACK")  # another process was quicker
         return
     digest = hashlib.sha256(repr(sorted(shape(book))).encode()).hexdigest()
     problems = [] if digest == FIRST_SHAPE else ["Its tables or triggers are not as they were made."]
-    problems += check_events(book)
+    problems += [*check_chain(book, ()), *check_sums(book, so_far)]
     if problems:
         raise InputError(f"The ledger is not sound: {' '.join(problems)} Restore it from a backup.")
     for kind in ("trigger", "view", "index"):
-        for (name,) in book.execute(
-            "SELECT name FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL", (kind,)
-        ).fetchall():
+        for (name,) in book.execute(FIND, (kind,)).fetchall():
             book.execute(f"DROP {kind} {name}")
     book.execute("ALTER TABLE event RENAME TO earlier")
     for statement in statements(EVENTS):
@@ -36,22 +38,11 @@ def upgrade(book: sqlite3.Connection) -> None:
     book.execute("DROP TABLE earlier")
     for statement in statements(TRIGGERS):
         book.execute(statement)
-    append_sums(book)
-    book.execute(f"PRAGMA user_version = {VERSION}")
-    book.execute("COMMIT")
-
-
-def append_sums(book: sqlite3.Connection) -> None:
-    """Append what was spent so far, by every account and under every name."""
-    replay, names = Replay(), []
-    for row in book.execute("SELECT * FROM event ORDER BY id"):
-        event = dict(zip(FIELDS, row, strict=False))
-        list(RULES[event["kind"]](replay, event))
-        if event["kind"] == "name":
-            names.append((event["account"], event["name"]))
-    for account, name in names:
-        sums = {"spent": replay.spent[account], "charges": replay.charges[account], "named": replay.named[name]}
+    for name, account in so_far.names.items():
+        sums = {"spent": so_far.spent[account], "charges": so_far.charges[account], "named": so_far.named[name]}
         append(book, "sum", account=account, name=name, **sums)
+    book.execute(f"{version} = {VERSION}")
+    book.execute("COMMIT")
 
 
 def statements(script: str) -> Iterator[str]:
