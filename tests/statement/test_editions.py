@@ -48,6 +48,8 @@ def test_a_release_of_an_earlier_edition_is_verified_and_a_flipped_byte_is_notic
     shutil.copytree(EDITION_0, folder, ignore=lambda _, names: [name for name in names if release.stem not in name])
     copy = folder / release.name
     key = (EDITION_0 / "publisher.pub").read_text() if release in SIGNED else None
+    if key is not None:
+        pytest.importorskip("cryptography", reason="a signature is checked with the extra sign")
 
     assert "nothing was charged" not in " ".join(pv.verify(copy, public_key=key).checks)
 

@@ -13,6 +13,7 @@ from tests.lab.experiments.rows import made_up, results_of
 from pointveil.lab.experiments.tables import SCHEMA, Results
 from pointveil.methods import METHODS
 
+pytest.importorskip("PIL", reason="the script draws figures, which needs the extra figures")
 ROOT = Path(__file__).parents[3]
 SCRIPT: dict[str, Any] = runpy.run_path(str(ROOT / "scripts" / "make_results.py"))
 
