@@ -32,7 +32,7 @@ def test_any_attributes_are_read_back_identically(tmp_path: Path, columns: list[
     table = pa.table([pa.array(column) for _, column in columns], names=[name for name, _ in columns])
     world = World.make(BOX, roads=Layer(np.array(STREETS), table, "EPSG:4326"))
 
-    world.write(tmp_path / "world.gpkg")
+    world.write(tmp_path / "world.gpkg", force=True)
     back = World.read(tmp_path / "world.gpkg")
 
     assert back.roads is not None

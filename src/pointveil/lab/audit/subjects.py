@@ -24,7 +24,7 @@ CLAIM = Fraction(1)
 MAX_POINTS = 8
 SMALL_AREA = 1e6
 MOST_IN_SMALL = 20
-RANDOM_FIELDS = ("release", "made", "output", "ledger", "survey")  # of a statement: dates, hashes
+RANDOM_FIELDS = ("release", "made", "output", "ledger")  # of a statement: dates, hashes
 
 
 @dataclass(frozen=True)
