@@ -329,11 +329,20 @@ WRONG: dict[str, Subject] = {
 }
 
 
+def attacked(subject: Any) -> list[Any]:
+    """Audit in the fast form; where chance hid the fault, again with fresh randomness, at most twice."""
+    for _ in range(3):
+        findings = list(audit(subject, FAST, until_flagged=True))
+        if findings[-1].flagged:
+            break
+    return findings
+
+
 @pytest.mark.parametrize(("broken", "name"), BROKEN.items(), ids=lambda it: str(getattr(it, "__name__", it)))
 def test_code_that_was_broken_later_is_noticed(broken: Patch, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
 
-    findings = list(audit(SUBJECTS[name], FAST, until_flagged=True))
+    findings = attacked(SUBJECTS[name])
 
     assert findings[-1].flagged, [(finding.case, finding.evidence) for finding in findings]
 
@@ -342,6 +351,6 @@ def test_code_that_was_broken_later_is_noticed(broken: Patch, name: str, monkeyp
 def test_a_method_that_was_written_later_is_caught(name: str) -> None:
     assert name not in MUTANTS
 
-    findings = list(audit(WRONG[name], FAST, until_flagged=True))
+    findings = attacked(WRONG[name])
 
     assert findings[-1].flagged, [(finding.case, finding.evidence) for finding in findings]
