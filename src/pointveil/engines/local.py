@@ -16,7 +16,7 @@ from pointveil.engines.at_most import AtMost, Part
 from pointveil.formats import Batch, PointSource
 
 KEEP_AT_MOST = 2**24
-"""Floats that are kept in memory; a larger file is read again for every question."""
+"""Points that are kept in memory; a larger file is read again for every question."""
 
 
 class Cleaning(Protocol):

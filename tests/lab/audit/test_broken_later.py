@@ -329,9 +329,13 @@ WRONG: dict[str, Subject] = {
 }
 
 
-def attacked(subject: Any) -> list[Any]:
-    """Audit in the fast form; where chance hid the fault, again with fresh randomness, at most twice."""
-    for _ in range(3):
+# The fast form misses these in up to a quarter of its runs; all others must be caught at the first try.
+OFTEN_HIDDEN = {water_moved_to_others, reading_ends_at_a_bad_record}
+
+
+def attacked(subject: Subject, tries: int = 1) -> list[Any]:
+    """Audit in the fast form, again with fresh randomness if more than one try is allowed."""
+    for _ in range(tries):
         findings = list(audit(subject, FAST, until_flagged=True))
         if findings[-1].flagged:
             break
@@ -342,7 +346,7 @@ def attacked(subject: Any) -> list[Any]:
 def test_code_that_was_broken_later_is_noticed(broken: Patch, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch)
 
-    findings = attacked(SUBJECTS[name])
+    findings = attacked(SUBJECTS[name], tries=3 if broken in OFTEN_HIDDEN else 1)
 
     assert findings[-1].flagged, [(finding.case, finding.evidence) for finding in findings]
 
