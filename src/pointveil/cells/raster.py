@@ -45,11 +45,14 @@ class Raster:
         patch = np.where(cell >= 0, self.patch[cell], -1).astype(np.int64)
         found = -1 - patch
         fine = np.flatnonzero(patch >= 0)
-        scale = self.per_side / self.side
-        across = self._pixel(xy[fine, 0] - column[fine] * self.side, scale)
-        along = self._pixel(xy[fine, 1] - row[fine] * self.side, scale)
-        found[fine] = self.pixels[patch[fine], across * self.per_side + along]
+        found[fine] = self.pixels[patch[fine], self.pixel_of(xy[fine], column[fine], row[fine])]
         return np.where((cell < 0) | (found == MASKED), -1, found)
+
+    def pixel_of(self, xy: Floats, column: Ints, row: Ints) -> Ints:
+        """Return the number of the pixel of each point within its cell."""
+        scale = self.per_side / self.side
+        across, along = (self._pixel(xy[:, axis] - at * self.side, scale) for axis, at in ((0, column), (1, row)))
+        return across * self.per_side + along
 
     def _pixel(self, metres: Floats, scale: float) -> Ints:
         with np.errstate(invalid="ignore"):

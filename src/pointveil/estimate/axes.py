@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.fft import dct
 from scipy.linalg import helmert
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from pointveil.cells import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,3 +57,16 @@ def list_axis(count: int) -> Axis:
     """Return a basis for things without order, such as categories: all contrasts are one block."""
     block = np.minimum(np.arange(count), 1)
     return Axis(np.asarray(helmert(count, full=True), dtype=np.float64), block)
+
+
+def with_other(axis: Axis) -> Axis:
+    """Return the basis with one more place at the end, which lies apart from all others; its contrast is a block."""
+    count = len(axis)
+    basis = np.zeros((count + 1, count + 1))
+    basis[0] = 1 / np.sqrt(count + 1)
+    basis[1] = np.append(np.full(count, 1.0), -count) / np.sqrt(count * (count + 1))
+    basis[2:, :count] = axis.basis[1:]
+    return Axis(basis, np.concatenate([[0, axis.block.max() + 1], axis.block[1:]]))
+
+
+AXES = {"circle": circle_axis, "line": line_axis, "list": list_axis}

@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
-from axes import Axis, circle_axis, line_axis, list_axis, tree_axis
+
+from pointveil.estimate.axes import Axis, circle_axis, line_axis, list_axis, tree_axis, with_other
 
 AXES = {
     **{f"tree {levels}": tree_axis(levels) for levels in (0, 1, 5)},
     **{f"circle {count}": circle_axis(count) for count in (1, 2, 7, 24)},
     **{f"line {count}": line_axis(count) for count in (1, 2, 20)},
     **{f"list {count}": list_axis(count) for count in (1, 2, 5)},
+    "circle and other": with_other(circle_axis(24)),
+    "line and other": with_other(line_axis(5)),
 }
 
 

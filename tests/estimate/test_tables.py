@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from axes import Axis, circle_axis, list_axis, tree_axis
-from tables import (
+
+from pointveil.estimate.axes import Axis, circle_axis, list_axis, tree_axis
+from pointveil.estimate.tables import (
     combine,
     denoise_table,
     finer_levels,
@@ -34,16 +35,24 @@ def test_a_block_is_shrunk_by_its_signal_over_signal_and_noise() -> None:
 
 
 def test_a_histogram_known_twice_is_weighed_by_its_variances() -> None:
-    found = combine(10.0, (np.array([8.0, 2.0]), 1.0), (np.array([4.0, 6.0]), 3.0))
+    found = combine(10.0, (np.array([8.0, 2.0]), 1.0), (np.array([4.0, 6.0]), 3.0), other=False)
 
     assert np.allclose(found, [7.0, 3.0])
 
 
 def test_a_histogram_is_never_negative_and_adds_up() -> None:
-    found = combine(10.0, (np.array([12.0, -5.0, 1.0]), 1.0))
+    found = combine(10.0, (np.array([12.0, -5.0, 1.0]), 1.0), other=False)
 
     assert (found >= 0).all()
     assert found.sum() == pytest.approx(10)
+
+
+def test_other_values_that_noise_explains_are_none() -> None:
+    few, many = (combine(100.0, (np.array([60.0, 40.0, others]), 4.0), other=True) for others in (5.9, 6.1))
+
+    assert few[-1] == 0
+    assert few.sum() == pytest.approx(100)
+    assert many[-1] > 0
 
 
 def test_fitting_reaches_both_totals() -> None:

@@ -1,7 +1,8 @@
 """Every patch of the map gets nearly the right mix of bins."""
 
 import numpy as np
-from assignment import assign, walk
+
+from pointveil.keeping.assignment import assign, walk
 
 SQUARE = np.random.default_rng(1).uniform(0, 1000, (4000, 2))
 ONE_GROUP = np.zeros(len(SQUARE), dtype=np.int64)

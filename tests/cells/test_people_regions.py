@@ -4,7 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from people_regions import BLOCK, PeopleRegions
+
+from pointveil.cells import PeopleRegions
+
+BLOCK = 1 << 16
 
 # West and east of x = 10; the west cut at y = 5, the east at y = 7.
 FOUR = PeopleRegions(np.array([0, 1, 1], dtype=np.int8), np.array([10.0, 5.0, 7.0]))

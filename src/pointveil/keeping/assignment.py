@@ -1,12 +1,9 @@
 """Give every synthetic point a bin, so that every patch gets nearly the right mix."""
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells import Floats, Ints
 from pointveil.ground.quadtree import hilbert_index
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 GOLDEN = (5**0.5 - 1) / 2
 ORDER = 16

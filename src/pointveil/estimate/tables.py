@@ -3,17 +3,16 @@
 import math
 
 import numpy as np
-from axes import Axis, tree_axis
-from numpy.typing import NDArray
 
-from pointveil.estimate import project_to_total
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from pointveil.cells import Floats, Ints
+from pointveil.estimate.axes import Axis, tree_axis
+from pointveil.estimate.consistency import project_to_total
 
 ROUNDS = 30
 WORTH = 0.5
 """Of the noise: what the smallest regions must show, squared, to be worth asking."""
+SURELY = 3.0
+"""Standard deviations of its noise that a count of other values must exceed."""
 LEAST = 1e-6
 """Of what independence expects: no cell is quite empty, so that fitting can fill it."""
 
@@ -111,7 +110,7 @@ def finer_levels(noisy: Floats, variance: float, next_variance: float, columns: 
     return max(0, round(math.log2(max(signal, 1e-9) / (WORTH * next_variance)) / 2))
 
 
-def combine(total: float, *estimates: tuple[Floats, float]) -> Floats:
+def combine(total: float, *estimates: tuple[Floats, float], other: bool) -> Floats:
     """Return a histogram known several times over, not negative and adding up to `total`.
 
     Parameters
@@ -120,9 +119,13 @@ def combine(total: float, *estimates: tuple[Floats, float]) -> Floats:
         How many people there are.
     estimates
         Each a histogram with the variance of its counts: the weights are one over the variances.
+    other
+        Whether the last bin is that of other values: where noise alone explains its people, it has none.
     """
     weights = np.array([1 / variance for _, variance in estimates])
     mean = np.tensordot(weights / weights.sum(), np.array([values for values, _ in estimates]), axes=1)
+    if other and mean[-1] < SURELY / np.sqrt(weights.sum()):
+        return np.append(project_to_total(mean[:-1], total), 0.0)
     return project_to_total(mean, total)
 
 

@@ -1,18 +1,46 @@
 """Cut the expected people in two, again and again, into regions of equal people."""
 
 import math
+from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
-from people_regions import PeopleRegions
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from pointveil.cells import Floats, PeopleRegions
 
 NOISE_ROOM = 8.0
 """People times epsilon that a cell of region and bin should hold on average."""
 MOST_LEVELS = 12
-UNITS = 2**40  # the weights add up to about so many whole units
+PLACES = 2**14
+"""How many places, drawn from the released map, stand for it when regions are cut."""
+
+
+@dataclass(eq=False)
+class Tree:
+    """Regions of equal people, as many levels of halves as are wanted; fewer are the upper part of the same tree.
+
+    Parameters
+    ----------
+    places
+        (n, 2) metres, drawn from the released map: where people are expected. Never real records.
+    people
+        How many there seem to be.
+    """
+
+    places: Floats
+    people: float
+    _deepest: PeopleRegions | None = field(default=None, repr=False)
+
+    def regions(self, levels: int) -> PeopleRegions:
+        """Return 2**levels regions."""
+        if self._deepest is None or self._deepest.levels < levels:
+            self._deepest = cut_people(self.places, levels)
+        cuts = 2**levels - 1
+        return PeopleRegions(self._deepest.axis[:cuts], self._deepest.at[:cuts])
+
+    def expected(self, levels: int) -> Floats:
+        """Return the people expected in each of 2**levels regions."""
+        found = np.bincount(self.regions(levels).locate(self.places), minlength=2**levels)
+        return np.asarray(found * (max(self.people, 0.0) / max(len(self.places), 1)), dtype=np.float64)
 
 
 def effective_bins(histogram: Floats) -> float:
@@ -37,43 +65,29 @@ def region_levels(people: float, epsilon: float, bins: float) -> int:
     return min(max(round(math.log2(max(regions, 1.0))), 0), MOST_LEVELS)
 
 
-def cut_people(places: Floats, weights: Floats, levels: int) -> PeopleRegions:
-    """Return 2**levels regions, each cut in two halves of equal people across its longer side.
-
-    The same places and weights give the same cuts on every machine: sums are of whole units.
-
-    Parameters
-    ----------
-    places
-        (n, 2) metres: where people are expected. Released or drawn from noisy answers, never real records.
-    weights
-        (n,) how many are expected in each place, not negative.
-    levels
-        How often to cut.
-    """
-    units = np.rint(weights * (UNITS / max(float(weights.sum()), 1e-300))).astype(np.int64)
+def cut_people(places: Floats, levels: int) -> PeopleRegions:
+    """Return 2**levels regions, each cut across its longer side into two halves with equally many places (n, 2)."""
     axis, at = np.zeros(2**levels - 1, dtype=np.int8), np.zeros(2**levels - 1)
-    held = {0: np.flatnonzero(units > 0)}
+    held = {0: np.arange(len(places))}
     for node in range(len(at)):
         here = held.pop(node)
         if not len(here):
             # Nobody is expected here: repeating the cut above sends everything to one side, and nothing is lost.
             axis[node], at[node] = axis[(node - 1) // 2], at[(node - 1) // 2]
         else:
-            axis[node], at[node] = halve(places[here], units[here])
+            axis[node], at[node] = halve(places[here])
         upper = places[here, axis[node]] >= at[node]
         held[2 * node + 1], held[2 * node + 2] = here[~upper], here[upper]
     return PeopleRegions(axis, at)
 
 
-def halve(places: Floats, units: Ints) -> tuple[int, float]:
-    """Return the axis and place of the cut that halves the units best, across the longer side."""
+def halve(places: Floats) -> tuple[int, float]:
+    """Return the axis and the place (metres) of the cut that halves the places best, across the longer side."""
     axis = int(np.argmax(np.ptp(places, axis=0)))
-    order = np.argsort(places[:, axis], kind="stable")
-    values, below = places[order, axis], np.cumsum(units[order])
+    values = np.sort(places[:, axis])
     # A cut lies between two values that differ, so that no rounding can move a place across it.
     between = np.flatnonzero(values[1:] > values[:-1])
     if not len(between):
         return axis, float(values[0])
-    last = between[np.argmin(np.abs(2 * below[between] - below[-1]))]
+    last = between[np.argmin(np.abs(2 * (between + 1) - len(values)))]
     return axis, float((values[last] + values[last + 1]) / 2)

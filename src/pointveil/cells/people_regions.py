@@ -5,11 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-NOWHERE = -1
-BLOCK = 1 << 15  # points at a time: the work stays in the processor's cache
+from pointveil.cells.arrays import NOWHERE, Floats, Ints, blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +42,8 @@ class PeopleRegions:
         """Return the region of each point, or -1 if a coordinate is not finite."""
         xy = np.asarray(xy, dtype=np.float64)
         found = np.empty(len(xy), dtype=np.int64)
-        for start in range(0, len(xy), BLOCK):
-            found[start : start + BLOCK] = self._descend(xy[start : start + BLOCK])
+        for block in blocks(len(xy)):
+            found[block] = self._descend(xy[block])
         return found
 
     def _descend(self, xy: Floats) -> Ints:

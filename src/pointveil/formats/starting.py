@@ -1,0 +1,106 @@
+"""Start a file that declares the columns to keep, from names and types alone: no record is read."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from pointveil.formats import describe_columns, format_of
+from pointveil.formats.values import is_text, plain_type
+
+HEAD = """\
+# Columns of {name} that can be kept, from their names and types alone.
+# Fill in what is blank, and delete the tables of columns that you do not want to keep. What stands here is public
+# and goes into the statement: never take it from the data.
+"""
+UNKNOWN = """\
+#
+# The properties of this file stand inside its records, so they cannot be listed here. Write a table for each that
+# you want to keep, such as:
+#
+# [ts]
+# kind = "time"
+# period = "2014-04-01/2014-07-01"
+"""
+TIME = """\
+kind = "time"
+period = ""  # the first day, and the day after the last: "2014-04-01/2014-07-01"
+resolution = "{resolution}"  # or "15min", "1h", "1d", "hour-of-day", "hour-of-week"
+"""
+CATEGORY = """\
+kind = "category"
+values = {values}  # all values to keep, spelled as they shall be written: ["bus", "tram"]
+"""
+NUMBER = """\
+kind = "number"
+low = ""  # the bounds: 0
+high = ""  # and 100
+bins = 20
+"""
+ID = """\
+kind = "id"  # invented ids are written, which link nothing
+"""
+TEXT = """\
+# Text may also be a time, or a number:
+# kind = "time"
+# period = "2014-04-01/2014-07-01"
+# format = "%Y-%m-%d %H:%M:%S"  # default: ISO 8601
+# kind = "number"
+# low = 0
+# high = 100
+# decimal = "."  # or ","
+# With type = "integer" either is read and written as whole numbers. For invented ids: kind = "id"
+"""
+WHOLE = """\
+# Whole numbers may also be a category (values = ["1", "2"]), a time (in unit = "s", "ms", "us" or "ns" since 1970),
+# or invented ids: kind = "id"
+"""
+
+
+def suggested(kind: Any) -> str | None:
+    """Return as what a column of a type may be kept, or nothing if it cannot be."""
+    plain = plain_type(kind)
+    if plain != kind and pa.types.is_fixed_size_binary(plain):
+        return "id"
+    if pa.types.is_timestamp(plain) or pa.types.is_date(plain):
+        return "time"
+    if is_text(plain) or pa.types.is_boolean(plain):
+        return "category"
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+    return "number" if any(test(plain) for test in tests) else None
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """Return the columns of a file, and TOML with a table for each and blanks to fill in."""
+    head = HEAD.format(name=_shown(path.name))
+    if format_of(path) == "geojson":
+        return {"columns": None, "toml": head + UNKNOWN}
+    found = describe_columns(path)
+    columns = [{"name": name, "type": _type(kind, path), "kind": suggested(kind)} for name, kind in found.items()]
+    return {"columns": columns, "toml": "\n".join([head, *(_table(name, found[name], path) for name in found)])}
+
+
+def _table(name: str, kind: Any, path: Path) -> str:
+    key = (
+        name
+        if re.fullmatch("[A-Za-z0-9_-]+", name)
+        else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+    )
+    told, plain = suggested(kind), plain_type(kind)
+    if told is None:
+        return f"# {_shown(name)} holds {_shown(str(kind))}, which cannot be kept.\n"
+    values = '["true", "false"]' if pa.types.is_boolean(plain) else "[]"
+    resolution = "1d" if pa.types.is_date(plain) else "1h"
+    body = {"time": TIME.format(resolution=resolution), "category": CATEGORY.format(values=values), "number": NUMBER}
+    more = TEXT if is_text(plain) else WHOLE if pa.types.is_integer(plain) else ""
+    return f"[{key}]  # {_type(kind, path)}\n{body.get(told, ID)}{more}"
+
+
+def _type(kind: Any, path: Path) -> str:
+    return "text" if format_of(path) == "csv" else _shown(str(kind))
+
+
+def _shown(text: str) -> str:
+    return "".join(sign if sign.isprintable() else "?" for sign in text)
