@@ -38,9 +38,10 @@ def main(old: Path, data: Path) -> None:
         run(old, folder, "synthesize", points, "synthetic.parquet", *options, "--epsilon", 1, "--seed", 1)
         seconds: dict[Path, list[float]] = {old: [], HERE: []}
         values: dict[Path, dict[str, float]] = {}
-        for _ in range(ROUNDS):
+        for number in range(ROUNDS):
             for checkout, times in seconds.items():
-                asked = (points, "synthetic.parquet", *options, "--report", "report.html", "--json")
+                report = f"report-{number}-{checkout == HERE}.html"  # a report is not written over another
+                asked = (points, "synthetic.parquet", *options, "--report", report, "--json")
                 taken, out = run(checkout, folder, "evaluate", *asked)
                 times.append(taken)
                 values[checkout] = {name: row["value"] for name, row in json.loads(out)["measures"].items()}

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from pointveil.demo import city, write_people
+from pointveil.demo.rhythms import KEPT
 from pointveil.evaluation import evaluate
+from pointveil.evaluation.points import read_points
 from pointveil.evaluation.report.release import write_release_report
 from pointveil.releases import synthesize
 from pointveil.vault import Vault
@@ -38,13 +40,14 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The report and the release report on the built-in city."""
+    """The report and the release report on the built-in city: with kept columns, and a report without any."""
     folder = tmp_path_factory.mktemp("reports")
     world = city()
     write_people(folder / "people.parquet", world)
-    release = synthesize(Vault.open(folder / "people.parquet", world, epsilon=1), "agrid-wud", seed=1)
-    release.write(folder / "synthetic.parquet")
-    result = evaluate(folder / "people.parquet", folder / "synthetic.parquet", world)
-    result.report(folder / "report.html")
-    write_release_report(folder / "release.html", result.compared.synthetic, world, result.compared.statement)
-    return {name: folder / f"{name}.html" for name in ("report", "release")}
+    for name, keep in (("plain", ()), ("report", KEPT)):
+        vault = Vault.open(folder / "people.parquet", world, epsilon=1, keep=keep)
+        release = synthesize(vault, "agrid-wud", seed=1)
+        evaluate(folder / "people.parquet", release, world).report(folder / f"{name}.html")
+    points = read_points(release, world, keep=KEPT)
+    write_release_report(folder / "release.html", points, world, release.statement)
+    return {name: folder / f"{name}.html" for name in ("report", "plain", "release")}

@@ -34,7 +34,7 @@ def visit(browser: Any, reports: dict[str, Path]) -> Iterator[Open]:
         contexts.append(context)
         watched = Watched(context.new_page())
         watched.page.goto(reports[name].as_uri())
-        watched.page.wait_for_function("window.atlas && window.atlas.drawn > 0")
+        watched.page.wait_for_function("() => window.atlas && window.atlas.drawn > 0")
         return watched
 
     yield open_page
@@ -42,7 +42,7 @@ def visit(browser: Any, reports: dict[str, Path]) -> Iterator[Open]:
         context.close()
 
 
-@pytest.mark.parametrize("name", ["report", "release"])
+@pytest.mark.parametrize("name", ["report", "plain", "release"])
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_is_quiet_asks_for_nothing_and_fits(visit: Open, name: str, size: str, scheme: str) -> None:
@@ -73,6 +73,7 @@ def test_dragging_one_map_moves_all_of_them(visit: Open) -> None:
     page = visit("report").page
     pictures = "[...document.querySelectorAll('canvas')].map((canvas) => canvas.toDataURL())"
     before, view = page.evaluate(pictures), page.evaluate("({...atlas.view})")
+    page.locator("canvas").nth(1).scroll_into_view_if_needed()
     box = page.locator("canvas").nth(1).bounding_box()
 
     page.mouse.move(box["x"] + 150, box["y"] + 150)
@@ -92,7 +93,7 @@ def test_the_wheel_zooms_and_the_button_shows_the_whole_map_again(visit: Open) -
     page.locator("canvas").first.hover()
 
     page.mouse.wheel(0, -600)
-    page.wait_for_function(f"atlas.view.scale > {2 * scale}")
+    page.wait_for_function(f"() => atlas.view.scale > {2 * scale}")
     page.get_by_role("button", name="Show the whole map").click()
 
     assert page.evaluate("atlas.view.scale") == pytest.approx(scale)
@@ -110,12 +111,69 @@ def test_the_keyboard_moves_the_maps(visit: Open) -> None:
     assert page.evaluate("atlas.view.x") > before["x"]
 
 
-def test_the_pointer_counts_both_maps(visit: Open) -> None:
-    page = visit("report").page
+@pytest.mark.parametrize(("name", "reach"), [("plain", 100), ("report", 250)])
+def test_the_pointer_counts_both_maps(visit: Open, name: str, reach: int) -> None:
+    page = visit(name).page
 
     page.locator("canvas").first.hover(position={"x": 200, "y": 300})
 
-    page.wait_for_function(r"/Within 100 m: [\d,]+ real, [\d,]+ synthetic/.test(byId('here').textContent)")
+    page.wait_for_function(rf"() => /Within {reach} m: [\d,]+ real, [\d,]+ synthetic/.test(byId('here').textContent)")
+
+
+def test_without_kept_columns_there_is_no_clock(visit: Open) -> None:
+    page = visit("plain").page
+
+    assert page.locator("#hour").count() == 0
+    assert page.locator("#where").count() == 0
+
+
+def test_the_slider_shows_one_hour_on_all_maps(visit: Open) -> None:
+    page = visit("report").page
+    pictures = "[...document.querySelectorAll('canvas')].map((canvas) => canvas.toDataURL())"
+    lit = "atlas.panels.slice(0, 2).map(({painter}) => painter.lit && painter.lit.reduce((sum, one) => sum + one, 0))"
+    whole, before, drawn = page.evaluate(pictures), page.evaluate(lit), page.evaluate("atlas.drawn")
+
+    page.locator("#hour").fill("8")
+    page.wait_for_function(f"() => atlas.drawn > {drawn}")
+
+    assert page.locator(".clock output").inner_text() == "08:00–09:00"
+    assert before == [None, None]
+    assert all(1_000 < count < 10_000 for count in page.evaluate(lit))
+    assert all(one != other for one, other in zip(whole, page.evaluate(pictures), strict=True))
+    page.locator("#hour").fill("-1")
+    page.wait_for_timeout(200)
+    assert page.evaluate(pictures) == whole
+
+
+def test_the_day_can_be_played_and_stopped(visit: Open) -> None:
+    page = visit("report").page
+
+    page.get_by_role("button", name="Play the day").click()
+    page.wait_for_function("() => Number(byId('hour').value) >= 1")
+    page.get_by_role("button", name="Play the day").click()
+
+    stopped = page.locator("#hour").input_value()
+    page.wait_for_timeout(900)
+    assert page.locator("#hour").input_value() == stopped
+
+
+@pytest.mark.parametrize(("name", "layers"), [("report", ["real", "synthetic"]), ("release", ["synthetic"])])
+def test_charts_show_the_columns_of_the_circle_under_the_pointer(visit: Open, name: str, layers: list[str]) -> None:
+    page = visit(name).page
+    titles = "[...document.querySelectorAll('.columns svg title')].map((title) => title.textContent)"
+    whole = page.evaluate(titles)
+
+    page.get_by_label("Radius of the circle under the pointer").select_option("100")
+    page.locator("canvas").first.hover()
+    page.wait_for_function("() => byId('where').textContent.includes('within 100 m of the pointer')")
+    page.wait_for_timeout(200)
+
+    here = page.evaluate(titles)
+    assert [title.split(":")[0] for title in whole] == [layers[0]] * 3
+    assert all(f"{layer}: foot" in whole[2] for layer in layers)
+    assert all(one != other for one, other in zip(whole, here, strict=True))
+    page.mouse.move(0, 0)
+    page.wait_for_function("() => byId('where').textContent === 'Kept columns on the whole map'")
 
 
 def test_the_difference_map_takes_other_cells(visit: Open) -> None:
@@ -124,7 +182,7 @@ def test_the_difference_map_takes_other_cells(visit: Open) -> None:
     before, drawn = page.evaluate(picture), page.evaluate("atlas.drawn")
 
     page.get_by_label("Size of the cells of the difference map").select_option("200")
-    page.wait_for_function(f"atlas.drawn > {drawn}")
+    page.wait_for_function(f"() => atlas.drawn > {drawn}")
 
     assert page.evaluate(picture) != before
 

@@ -9,7 +9,9 @@ import shapely
 from numpy.typing import NDArray
 
 from pointveil.demo.city import city
-from pointveil.demo.people import Lost, look_around, people, write_people
+from pointveil.demo.column_pictures import SPOTS
+from pointveil.demo.people import Lost, lives_of, look_around, people, write_people
+from pointveil.demo.rhythms import KINDS
 from pointveil.errors import InputError
 from pointveil.world.world import World
 
@@ -84,7 +86,7 @@ def test_people_are_written_as_longitudes_and_latitudes(tmp_path: Path) -> None:
     table = pq.read_table(tmp_path / "people.parquet")
 
     lonlat = np.column_stack([table["lon"], table["lat"]])
-    assert table.column_names == ["lon", "lat"]
+    assert table.column_names == ["lon", "lat", "time", "kind"]
     assert np.abs(city().projection.to_metres(lonlat) - people(city(), count=500)).max() < 0.01
 
 
@@ -93,3 +95,31 @@ def test_people_are_invented_for_the_built_in_city_only() -> None:
 
     with pytest.raises(InputError, match="built-in city"):
         people(elsewhere)
+
+
+def test_stations_are_busy_when_people_commute_and_the_market_at_noon() -> None:
+    xy = people(city())
+    when, kind = lives_of(xy)
+    hour = when.astype("datetime64[h]").astype(np.int64) % 24
+
+    def share(spot: tuple[float, float], first: int, last: int) -> float:
+        near = np.hypot(*(xy - spot).T) < 100
+        return float(((hour >= first) & (hour < last))[near].mean())
+
+    station, market = SPOTS.values()
+    assert share(station, 16, 19) > 1.2 * share(market, 16, 19)
+    assert share(market, 10, 14) > 1.3 * share(station, 10, 14)
+    assert (np.bincount(kind, minlength=4) > 0.05 * len(xy)).all()
+
+
+def test_lives_are_within_the_declared_period_and_the_same_for_the_same_seed() -> None:
+    xy = people(city(), count=2_000)
+    when, kind = lives_of(xy)
+
+    again, _ = lives_of(xy)
+
+    assert np.array_equal(when, again)
+    assert (when >= np.datetime64("2026-06-01")).all()
+    assert (when < np.datetime64("2026-06-29")).all()
+    assert not np.array_equal(when, lives_of(xy, seed=3)[0])
+    assert kind.max() < len(KINDS)

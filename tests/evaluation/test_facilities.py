@@ -51,7 +51,7 @@ def test_the_exact_choice_attracts_as_many_as_the_best_of_all_choices(choose: in
     assert attracted(xy, candidates[chosen], 200.0, existing) == best
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 10_000), st.integers(1, 5), st.integers(0, 2))
 def test_after_swaps_no_other_facility_would_shorten_the_ways(seed: int, choose: int, rivals: int) -> None:
     xy, candidates = np.round(people(60, seed=seed), -1), people(12, seed=seed + 1)

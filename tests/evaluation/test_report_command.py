@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pyproj
 import pytest
 from numpy.typing import NDArray
 
+import pointveil as pv
 from pointveil.cli import main
+from pointveil.columns import Category, Time
 from pointveil.evaluation import BANNER, MEASURES, evaluate
 from pointveil.files.crs import transform
 from pointveil.releases import synthesize
@@ -71,7 +73,9 @@ def test_json_is_for_machines(run: Run, people_file: Path, release: Path, world_
     content = json.loads(out)
     assert code == 0
     assert content["banner"] == BANNER
-    assert set(content["measures"]) | set(content["not_measured"]) == set(MEASURES)
+    assert set(content["measures"]) | set(content["not_measured"]) == {
+        name for name, row in MEASURES.items() if row.of is None
+    }
 
 
 def test_both_pages_are_written_and_told_apart(
@@ -144,8 +148,8 @@ def test_columns_and_crs_of_the_synthetic_file_come_from_its_statement(
 ) -> None:
     metres = transform("EPSG:4326", "EPSG:32632")(people)
     private = tmp_path / f"private{suffix}"
-    frame = pd.DataFrame({"rechts": metres[:, 0], "hoch": metres[:, 1]})
-    frame.to_csv(private, index=False) if suffix == ".csv" else frame.to_parquet(private)
+    table = pa.table({"rechts": metres[:, 0], "hoch": metres[:, 1]})
+    (pa_csv.write_csv if suffix == ".csv" else pq.write_table)(table, private)
     said: dict[str, Any] = {"columns": ("rechts", "hoch"), "crs": "EPSG:32632"}
     output = tmp_path / f"synthetic{suffix}"
     synthesize(Vault.open(private, world, epsilon=10, **said), "ugrid-uni", seed=2).write(output)
@@ -157,6 +161,42 @@ def test_columns_and_crs_of_the_synthetic_file_come_from_its_statement(
     assert code == 0, err
     assert json.loads(out)["measures"]["nce_500"]["value"] < 1
     assert page.exists()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_kept_columns_are_compared_as_the_statement_declares_them(
+    suffix: str, run: Run, people: NDArray[np.float64], world: World, world_file: Path, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(4)
+    when = np.datetime64("2026-06-01", "s") + rng.integers(0, 86_400 * 3, len(people))
+    kind = np.where(people[:, 0] > np.median(people[:, 0]), "tram", "bus")
+    kind[:100] = "balloon"
+    table = pa.table({"lon": people[:, 0], "lat": people[:, 1], "when": when, "kind": kind.tolist()})
+    private, output = tmp_path / f"private{suffix}", tmp_path / f"synthetic{suffix}"
+    (pa_csv.write_csv if suffix == ".csv" else pq.write_table)(table, private)
+    keep = (Time("when", "2026-06-01/2026-06-04"), Category("kind", ("bus", "tram"), other="drop"))
+    synthesize(Vault.open(private, world, epsilon=10, keep=keep), seed=2).write(output)
+
+    code, out, err = run(
+        private,
+        output,
+        "--world",
+        world_file,
+        "--json",
+        "--report",
+        tmp_path / "r.html",
+        "--release-report",
+        tmp_path / "s.html",
+    )
+
+    assert code == 0, err
+    told = json.loads(out)
+    assert told["real_left_out"] >= 100
+    kinds = told["measures"]["profile: kind"]
+    assert kinds["value"] < 0.1 < kinds["without_place"]
+    assert "two_columns: when, time of day × kind" in told["measures"]
+    assert '"clock": true' in (tmp_path / "s.html").read_text()
+    assert json.loads(out) == evaluate(private, output, World.read(world_file)).to_dict()
 
 
 def test_an_empty_synthetic_file_says_why_numbers_are_missing(
@@ -233,7 +273,7 @@ def test_a_terminal_shows_which_measure_is_being_worked_out(
     _, _, quiet = run(people_file, release, "--world", world_file, "--quiet")
 
     assert "Measuring: " in shown
-    assert f"/{len(MEASURES)}" in shown
+    assert f"/{sum(row.of is None for row in MEASURES.values())}" in shown
     assert not quiet
 
 
@@ -263,3 +303,29 @@ def test_a_report_that_is_no_page_is_refused(
 
     assert code == 2
     assert "name it .html, not r.pdf" in err
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".gpkg", ".geojson"])
+def test_what_synthesize_wrote_is_read_with_and_without_its_statement(
+    suffix: str, people: NDArray[np.float64], world: World, tmp_path: Path
+) -> None:
+    real, synthetic = tmp_path / "odd.csv", tmp_path / f"synthetic{suffix}"
+    lines = [f"{y},{x}" for x, y in people]
+    real.write_text("\n".join(["Breite,Länge", *lines]), encoding="utf-8")
+    columns = ("Länge", "Breite")
+    pv.release(real, world, epsilon=5, output=synthetic, columns=columns, method="ugrid-uni", seed=1)
+
+    with_statement = pv.evaluate(real, synthetic, world, columns=columns)
+    Path(f"{synthetic}.statement.json").unlink()
+    without = pv.evaluate(real, synthetic, world, columns=columns)
+
+    assert with_statement.values == without.values
+
+
+def test_files_that_do_not_belong_together_are_refused(world: World) -> None:
+    rng = np.random.default_rng(1)
+    west, east = (rng.normal((x, 50.006), 0.0005, (500, 2)) for x in (10.002, 10.018))
+
+    with pytest.raises(pv.InputError, match="cannot belong together"):
+        pv.evaluate(west, east, world)
+    assert pv.evaluate(west, np.concatenate([west[:50], east]), world)

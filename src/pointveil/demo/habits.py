@@ -1,6 +1,6 @@
 """What people do in a town: walk its streets, sit in its parks, wait at its stops."""
 
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 import shapely
@@ -15,25 +15,17 @@ from pointveil.world.shapes import straight_pieces
 Generator = np.random.Generator
 
 
-@dataclass(frozen=True)
-class StreetClass:
-    """How streets of one class are used."""
-
-    crowd: float  # people per metre, against other classes
-    lane: float  # metres from the middle of the street to the edge of its carriageway
-    pavement: float  # metres from the middle of the street to where people walk
-    walking: float  # share of people who walk
-
-
+# How streets of each class are used: people per metre, against other classes; metres from the middle of the street to
+# the edge of its carriageway, and to where people walk; and the share of people who walk.
 STREET_CLASSES = {
-    "primary": StreetClass(2.6, 5.0, 10.0, 0.55),
-    "primary_link": StreetClass(1.2, 3.0, 6.0, 0.30),
-    "secondary": StreetClass(2.2, 4.5, 8.5, 0.60),
-    "tertiary": StreetClass(1.7, 4.0, 7.5, 0.65),
-    "tertiary_link": StreetClass(1.0, 3.0, 6.0, 0.30),
-    "residential": StreetClass(1.0, 3.5, 6.5, 0.70),
-    "unclassified": StreetClass(1.1, 3.5, 6.5, 0.70),
-    "service": StreetClass(0.5, 2.5, 3.5, 0.75),
+    "primary": (2.6, 5.0, 10.0, 0.55),
+    "primary_link": (1.2, 3.0, 6.0, 0.30),
+    "secondary": (2.2, 4.5, 8.5, 0.60),
+    "tertiary": (1.7, 4.0, 7.5, 0.65),
+    "tertiary_link": (1.0, 3.0, 6.0, 0.30),
+    "residential": (1.0, 3.5, 6.5, 0.70),
+    "unclassified": (1.1, 3.5, 6.5, 0.70),
+    "service": (0.5, 2.5, 3.5, 0.75),
 }
 # People per square metre of each kind of ground, against other kinds.
 GROUNDS = {"market": 5.0, "square": 2.0, "street": 4.0, "park": 0.25}
@@ -121,7 +113,7 @@ class Streets:
         """Let people choose their streets and doors."""
         starts, stops, line = straight_pieces(roads.lines_m)
         steps = stops - starts
-        classes = [astuple(STREET_CLASSES[highway]) for highway in roads.attributes["highway"].to_pylist()]
+        classes = [STREET_CLASSES[highway] for highway in roads.attributes["highway"].to_pylist()]
         crowd, *manners = np.array(classes).T
         liked = _taste_by_name(roads.attributes["name"].to_pylist(), rng)
         weight = np.hypot(*steps.T) * (crowd * liked)[line] * spots.pull(starts + steps / 2)

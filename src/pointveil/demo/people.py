@@ -2,28 +2,22 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from pointveil.cells.arrays import Bounds, Floats, within
+from pointveil.cells.arrays import Bounds, Floats, Ints, within
 from pointveil.demo.city import Place, city, places
 from pointveil.demo.habits import Grounds, Spots, Streets
+from pointveil.demo.rhythms import KINDS, lives
 from pointveil.errors import InputError
 from pointveil.world.world import World
 
 SEED = 1952  # the summer of the Olympic Games in Helsinki
 
 SCATTER, BAD_SCATTER, BAD_SHARE = 3.0, 14.0, 0.04  # metres by which phones err; more between tall walls
-
-
-class Habit(Protocol):
-    """A way to be somewhere in town."""
-
-    def stand(self, count: int, rng: np.random.Generator) -> Floats:
-        """Return where that many people are."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +29,9 @@ class Lost:
     def stand(self, count: int, rng: np.random.Generator) -> Floats:
         """Return anywhere within the bounds."""
         return rng.uniform(self.bounds[:2], self.bounds[2:], (count, 2))
+
+
+Habit = Streets | Grounds | Spots | Lost
 
 
 def people(world: World, *, count: int = 50_000, seed: int = SEED) -> Floats:
@@ -53,9 +50,17 @@ def people(world: World, *, count: int = 50_000, seed: int = SEED) -> Floats:
 
 
 def write_people(path: Path, world: World, *, count: int = 50_000, seed: int = SEED) -> None:
-    """Write invented people to a Parquet file with the columns lon and lat."""
-    lonlat = world.projection.from_metres(people(world, count=count, seed=seed)).round(7)
-    pq.write_table(pa.table({"lon": lonlat[:, 0], "lat": lonlat[:, 1]}), path)
+    """Write invented people to a Parquet file with the columns lon, lat, time and kind."""
+    xy = people(world, count=count, seed=seed)
+    lonlat = world.projection.from_metres(xy).round(7)
+    when, kind = lives_of(xy, seed=seed)
+    kinds = pa.DictionaryArray.from_arrays(kind.astype(np.int8), list(KINDS)).cast(pa.string())
+    pq.write_table(pa.table({"lon": lonlat[:, 0], "lat": lonlat[:, 1], "time": when, "kind": kinds}), path)
+
+
+def lives_of(xy: Floats, *, seed: int = SEED) -> tuple[NDArray[np.datetime64], Ints]:
+    """Return when each of the people is there, and the number of their kind; the same for the same seed."""
+    return lives(xy, np.random.default_rng((seed, 1)))  # a generator of its own, so that places are as ever
 
 
 def habits_of(world: World, somewhere: tuple[Place, ...], rng: np.random.Generator) -> dict[Habit, float]:

@@ -33,7 +33,7 @@ def draw_comparison(world: World, real: Floats, synthetic: Mapping[str, Floats],
     panels = [("real", real, REAL), *((name, xy, SYNTHETIC) for name, xy in synthetic.items())]
     figure, axes = _lay_out(len(panels), world.bounds)
     for ax, (title, xy, colour) in zip(axes, panels, strict=True):
-        _draw_map(ax, world)
+        draw_map(ax, world)
         _draw_points(ax, xy, colour)
         ax.set_title(title, loc="left", fontsize=12, fontweight="bold", color=colour, pad=5)
     width = figure.get_figwidth()
@@ -77,7 +77,7 @@ def new_figure(**options: Any) -> Any:
     return Figure(**options)
 
 
-def _draw_map(ax: Any, world: World) -> None:
+def draw_map(ax: Any, world: World) -> None:
     """Draw water, land and streets."""
     from matplotlib.collections import LineCollection
 

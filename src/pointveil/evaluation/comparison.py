@@ -1,26 +1,29 @@
 """Real beside synthetic points, with what the measures share worked out once."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TypeAlias
 
 import numpy as np
 import shapely
 from scipy.spatial import cKDTree
 
 from pointveil.cells import Floats, Ints, Streets
+from pointveil.columns import Column
 from pointveil.evaluation.facilities import Customers
+from pointveil.evaluation.kept import Bins, Codes, Of, Tally, bins_of
+from pointveil.keeping.assignment import GOLDEN, walk
 from pointveil.network import streets_of
 from pointveil.statement import Statement
 from pointveil.world import World
 
 XY: TypeAlias = Floats  # points in metres of the world, one row each: x, then y
 Counts: TypeAlias = Ints
-Kept = TypeVar("Kept")
 
 CENTRES = 100
 SHIFTS = 10
+SHIFTS_OF_BINS = 4  # fewer do, since there are many more cells
 FARTHEST = 2**30  # cells; keeps row and column numbers within an integer
 
 
@@ -35,7 +38,8 @@ class Comparison:
     names: tuple[str, str] = ("the real points", "the synthetic points")  # for reports
     left_out: tuple[int, int] = (0, 0)  # not compared: real points off land, and points without coordinates
     statement: Statement | None = None  # what is promised about the synthetic points, if anything
-    _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    columns: tuple[Column, ...] = ()  # kept, and so to be compared
+    codes: tuple[Codes, Codes] = ((), ())  # of the real and of the synthetic points, in each column but ids
 
     def against(self, synthetic: XY) -> "Comparison":
         """Compare other synthetic points with the same real ones; what is known of those is kept."""
@@ -43,6 +47,20 @@ class Comparison:
         for shared in ("centres", "_road_search", "_real"):
             other.__dict__[shared] = getattr(self, shared)
         return other
+
+    def bins(self, of: Of) -> list[Bins]:
+        """Return what kept columns say of each point: each "part" of a column, those of one kind, or each "pair"."""
+        return self._bins[of]
+
+    def without_place(self, bins: Bins) -> Bins:
+        """Return the same, with bins of the synthetic points that were drawn without looking at the place."""
+        # They are the very bins of the release, dealt out anew: the whole city's histogram stays exactly as released,
+        # and only the tie to the place is cut. They are dealt evenly along a space-filling curve, as a release deals
+        # its own; if they were dealt by chance, chance would add an error of its own and flatter the release.
+        turn = (GOLDEN * np.arange(len(self.synthetic)) % 1.0).argsort(kind="stable").argsort(kind="stable")
+        dealt = np.empty_like(bins.synthetic)
+        dealt[self._walk] = np.sort(bins.synthetic)[turn]
+        return replace(bins, synthetic=dealt)
 
     @cached_property
     def centres(self) -> XY:
@@ -66,10 +84,12 @@ class Comparison:
 
     def counts_within(self, radius: float, centres: XY | None = None) -> tuple[Counts, Counts]:
         """Count the points at most `radius` metres from each centre."""
-        if centres is None:
-            return self._keep(("within", radius), lambda: self.counts_within(radius, self.centres))
-        places = np.asarray(centres, dtype=np.float64)
+        places = self.centres if centres is None else np.asarray(centres, dtype=np.float64)
         return self._real.counts_within(places, radius), self._synthetic.counts_within(places, radius)
+
+    def points_within(self, radius: float) -> tuple[list[Ints], list[Ints]]:
+        """Return the numbers of the points at most `radius` metres from each centre."""
+        return self._real.points_within(self.centres, radius), self._synthetic.points_within(self.centres, radius)
 
     def customers(self, candidates: XY | None = None, existing: XY | None = None) -> tuple[Customers, Customers]:
         """Take the points for customers who choose among candidates (the centres, if none are given)."""
@@ -93,53 +113,55 @@ class Comparison:
 
     def shifted_cell_counts(self, cell: float, shifts: int = SHIFTS) -> list[tuple[Counts, Counts]]:
         """Count both sets in square cells of side `cell` metres, for each of several random places of the grid."""
-        return self._keep(
-            ("cells", cell, shifts),
-            lambda: [self.cell_counts(cell, (x, y)) for x, y in self.random_offsets(cell, shifts)],
-        )
+        return [self.cell_counts(cell, (x, y)) for x, y in self.random_offsets(cell, shifts)]
+
+    def tallies(self, bins: Bins, cell: float, shifts: int = SHIFTS_OF_BINS) -> Iterator[Tally]:
+        """Count both sets in squares of side `cell` metres and in bins, for several random places of the grid."""
+        corner, both = np.array(self.world.bounds[:2]), np.concatenate([bins.real, bins.synthetic])
+        for offset in self.random_offsets(cell, shifts):
+            number, cells = self._cell_numbers(cell, corner - offset)
+            square, squares = _numbered(number, cells)
+            at, held = _numbered(square * bins.size + both, squares * bins.size)
+            which = np.empty(held, dtype=np.int64)
+            which[at] = square * bins.size + both
+            real, synthetic = (np.bincount(part, minlength=held) for part in np.split(at, [len(self.real)]))
+            yield Tally(which // bins.size, which % bins.size, real, synthetic)
 
     def random_offsets(self, cell: float, shifts: int = SHIFTS) -> Floats:
         """Return random places for a grid of cells of side `cell`, `(shifts, 2)` metres."""
         return np.random.default_rng(self.seed).uniform(0, cell, size=(shifts, 2))
 
-    def _keep(self, name: Any, work_out: Callable[[], Kept]) -> Kept:
-        if name not in self._kept:
-            self._kept[name] = work_out()
-        return cast("Kept", self._kept[name])
+    @cached_property
+    def _walk(self) -> Ints:
+        return walk(self.synthetic)
+
+    @cached_property
+    def _bins(self) -> Mapping[Of, list[Bins]]:
+        return bins_of(self.columns, *self.codes)
 
     @cached_property
     def _columns(self) -> Floats:
         """All x, then all y: `(2, n + m)` metres, the real points first."""
         return np.ascontiguousarray(np.concatenate([self.real, self.synthetic]).T)
 
-    @cached_property
-    def _extent(self) -> Floats:
-        """Least and greatest x and y: `(2, 2)` metres."""
-        return np.column_stack([self._columns.min(axis=1), self._columns.max(axis=1)])
-
     def _cell_numbers(self, cell: float, corner: Floats) -> tuple[Counts, int]:
         """Number the cells of all points: directly, or by sorting if they lie far apart."""
         if not self._columns.size:
             return np.zeros(0, dtype=np.int64), 0
-        steps, sizes = [], []
-        for values, extent, start in zip(self._columns, self._extent, corner, strict=True):
-            # Rounding never changes the order of numbers, so the extent tells the first and the last cell.
-            first, last = np.clip(np.floor((extent - start) / cell), -FARTHEST, FARTHEST)
-            place = np.floor((values - start) / cell)
-            if abs(first) == FARTHEST or abs(last) == FARTHEST:
-                np.clip(place, -FARTHEST, FARTHEST, out=place)
-            place -= first
-            steps.append(place.astype(np.int64))
-            sizes.append(int(last - first) + 1)
-        number = steps[1] * sizes[0] + steps[0]
-        if sizes[0] * sizes[1] <= 10_000_000 + 10 * len(number):
-            return number, sizes[0] * sizes[1]
+        place = np.floor((self._columns - corner[:, None]) / cell)
+        column, row = np.clip(place, -FARTHEST, FARTHEST, out=place).astype(np.int64)
+        column -= column.min()
+        row -= row.min()
+        columns, rows = int(column.max()) + 1, int(row.max()) + 1
+        number = row * columns + column
+        if columns * rows <= _most_cells(number):
+            return number, columns * rows
         names, number = np.unique(number, return_inverse=True)
         return number.astype(np.int64), len(names)
 
     @cached_property
     def _road_search(self) -> Streets | None:
-        if self.world.roads is None or not len(self.world.roads):
+        if self.world.roads is None or not self.has_roads:
             return None
         return streets_of(shapely.get_parts(self.world.roads.lines_m), self.world.bounds)
 
@@ -191,9 +213,25 @@ class _Side:
         return np.full(len(self.xy), np.nan) if search is None else search.distances(self.xy)
 
     def counts_within(self, centres: XY, radius: float) -> Counts:
-        if not len(self.xy):
-            return np.zeros(len(centres), dtype=np.int64)
         return np.asarray(self.tree.query_ball_point(centres, radius, return_length=True), dtype=np.int64)
+
+    def points_within(self, centres: XY, radius: float) -> list[Ints]:
+        return [np.asarray(found, dtype=np.int64) for found in self.tree.query_ball_point(centres, radius)]
+
+
+def _most_cells(number: Counts) -> int:
+    """Return how many cells may be counted directly, rather than by sorting."""
+    return 10_000_000 + 10 * len(number)
+
+
+def _numbered(number: Counts, cells: int) -> tuple[Counts, int]:
+    """Number the cells that hold a point anew, without gaps and in the same order; and say how many there are."""
+    if cells > _most_cells(number):
+        names, number = np.unique(number, return_inverse=True)
+        return number.astype(np.int64), len(names)
+    held = np.zeros(cells, dtype=bool)
+    held[number] = True
+    return (np.cumsum(held) - 1)[number], int(held.sum())
 
 
 def choose_centres(world: World, seed: int, *, count: int = CENTRES) -> XY:

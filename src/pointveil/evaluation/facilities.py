@@ -139,26 +139,15 @@ def _exact(sets: sparse.csr_array, weights: Floats, choose: int) -> Chosen:
 
 def _shortest_next(customers: Customers, choose: int) -> Chosen:
     """Open, one after another, the candidate that saves most distance."""
-    # What the others save changes only at the places that now have a shorter way, which soon are few.
-    distances, weights = customers.distances, customers.weights
-    nearest = customers.fallback.copy()
-    saves = _savings(distances, nearest, nearest, weights)
+    nearest, weights = customers.fallback, customers.weights
     taken: list[int] = []
     for _ in range(choose):
-        saves[taken] = -np.inf
-        best = int(np.argmax(saves))
-        taken.append(best)
-        moved = np.flatnonzero(distances[best] < nearest)
-        shorter = distances[best, moved]
-        saves -= _savings(distances[:, moved], nearest[moved], nearest[moved] - shorter, weights[moved])
-        nearest[moved] = shorter
+        # Sums, not matrix products: threads of the linear algebra library cost more here than they save.
+        saves = np.array([(np.maximum(nearest - row, 0.0) * weights).sum() for row in customers.distances])
+        saves[taken] = -1.0
+        taken.append(int(np.argmax(saves)))
+        nearest = np.minimum(nearest, customers.distances[taken[-1]])
     return np.sort(np.array(taken, dtype=np.int64))
-
-
-def _savings(distances: Floats, nearest: Floats, most: Floats, weights: Floats) -> Floats:
-    """Return how many metres each candidate saves all customers, of each place's way no more than `most`."""
-    # Sums, not matrix products: threads of the linear algebra library cost more here than they save.
-    return np.array([(np.clip(nearest - row, 0.0, most) * weights).sum() for row in distances])
 
 
 def _swapped(customers: Customers, choose: int) -> Chosen:
@@ -175,40 +164,25 @@ def _improved(customers: Customers, chosen: Chosen) -> Chosen:
     # Less than a nanometre per customer is rounding, and would be swapped to and fro.
     best, least = chosen.copy(), 1e-9 * customers.weights.sum()
     while True:
-        ways, closed = _Ways.of(customers, best), np.setdiff1d(np.arange(len(customers.candidates)), best)
-        saved = np.array([ways.saved_by(candidate) for candidate in closed]).reshape(len(closed), len(best))
+        closed = np.setdiff1d(np.arange(len(customers.candidates)), best)
+        saved = _saved_by_swaps(customers, best, closed)
         if saved.max(initial=0.0) <= least:
             return best
         opened, out = np.unravel_index(np.argmax(saved), saved.shape)
         best[out] = closed[opened]
 
 
-@dataclass(frozen=True, eq=False)
-class _Ways:
-    """Metres from each place to the nearest open facility and to the second; whose the nearest is; all `(k,)`.
-
-    `closing` is how many metres longer all ways get when an open facility closes.
-    """
-
-    customers: Customers
-    nearest: Floats
-    second: Floats
-    owner: Chosen
-    closing: Floats
-
-    @classmethod
-    def of(cls, customers: Customers, chosen: Chosen) -> "_Ways":
-        rows = np.vstack([customers.distances[chosen], customers.fallback])
-        owner, (nearest, second) = rows.argmin(axis=0), np.partition(rows, 1, axis=0)[:2]
-        closing = np.bincount(owner, customers.weights * (second - nearest), minlength=len(rows))
-        return cls(customers, nearest, second, owner, closing[:-1].astype(np.float64))
-
-    def saved_by(self, candidate: int) -> Floats:
-        """Return the metres saved by opening a candidate and closing each open facility in turn."""
-        distance = self.customers.distances[candidate]
-        near = np.flatnonzero(distance < self.second)  # only these ever go to the candidate
-        distance, nearest, weights = distance[near], self.nearest[near], self.customers.weights[near]
-        opening = (weights * np.maximum(nearest - distance, 0.0)).sum()
-        spared = weights * (self.second[near] - np.maximum(distance, nearest))
-        spared = np.bincount(self.owner[near], spared, minlength=len(self.closing) + 1)[:-1]
-        return np.asarray(opening - self.closing + spared)
+def _saved_by_swaps(customers: Customers, chosen: Chosen, closed: Chosen) -> Floats:
+    """Return the metres saved by opening each closed candidate and closing each chosen one, `(closed, chosen)`."""
+    rows = np.vstack([customers.distances[chosen], customers.fallback])
+    owner, (nearest, second) = rows.argmin(axis=0), np.partition(rows, 1, axis=0)[:2]
+    closing = np.bincount(owner, customers.weights * (second - nearest), minlength=len(rows))
+    saved = np.empty((len(closed), len(rows)))
+    for row, candidate in zip(saved, closed, strict=True):
+        distance = customers.distances[candidate]
+        near = np.flatnonzero(distance < second)  # only these ever go to the candidate
+        distance, first, weights = distance[near], nearest[near], customers.weights[near]
+        opening = (weights * np.maximum(first - distance, 0.0)).sum()
+        spared = weights * (second[near] - np.maximum(distance, first))
+        row[:] = opening - closing + np.bincount(owner[near], spared, minlength=len(rows))
+    return saved[:, :-1]

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from pointveil.errors import UnmeasuredError
 from pointveil.evaluation.comparison import Comparison
+from pointveil.evaluation.kept import Bins, Of
 from pointveil.plugins import Table
 
 Function = TypeVar("Function", bound=Callable[..., float])
@@ -38,6 +39,8 @@ class Measure:
     family_reading: str  # one plain sentence about the family
     size: str = ""  # as people write it
     options: Mapping[str, Any] = field(default_factory=dict)  # of the function, that make this row
+    of: Of | None = None  # what of the kept columns it compares; the option `bins` of the function
+    by_place: bool = False  # whether it looks at columns and places together
 
     def __call__(self, comparison: Comparison, **options: Any) -> float:
         """Return the number; `options` change those of the row."""
@@ -60,6 +63,8 @@ def measure(
     real: int = 1,
     synthetic: int = 1,
     roads: bool = False,
+    of: Of | None = None,
+    by_place: bool = False,
 ) -> Callable[[Function], Function]:
     """Add a function to the table of measures: `evaluate`, the report and experiments then have it.
 
@@ -87,6 +92,12 @@ def measure(
         Least number of points needed on each side; with fewer, the function is not called.
     roads
         Whether the world must have roads.
+    of
+        What of the kept columns it compares: every "part" of a column, those that are a "time" of day, a "category", a
+        "number" or a "date", or every "pair" of parts. The function is called for each, as its option `bins`.
+    by_place
+        Whether it looks at columns and places together. It is then measured also for columns that were drawn without
+        looking at the place, and reports show both.
 
     Examples
     --------
@@ -104,6 +115,8 @@ def measure(
         @functools.wraps(function)
         def checked(comparison: Comparison, **given: Any) -> float:
             _check(title, comparison, real, synthetic, roads=roads)
+            if of is not None and "bins" not in given:
+                given["bins"] = _first_bins(title, comparison, of)
             value = function(comparison, **given)
             if not math.isfinite(value):
                 raise UnmeasuredError(f"{title} has no finite value for these points")
@@ -111,10 +124,28 @@ def measure(
 
         for row, (size, chosen) in (rows or {name: ("", {})}).items():
             texts = sentence.format(size), name, sentence.format(sizes.any_size), size
-            MEASURES.add(row, Measure(checked, title, better, perfect, unit, *texts, {**(options or {}), **chosen}))
+            made = {**(options or {}), **chosen}
+            MEASURES.add(row, Measure(checked, title, better, perfect, unit, *texts, made, of, by_place))
         return cast("Function", checked)
 
     return register
+
+
+def _first_bins(title: str, comparison: Comparison, of: Of) -> Bins:
+    found = comparison.bins(of)
+    if not found:
+        raise UnmeasuredError(f"{title} needs {WANTED[of]}")
+    return found[0]
+
+
+WANTED: Mapping[Of, str] = {
+    "part": "a kept column",
+    "time": "a kept column that says the time of day",
+    "category": "a kept category",
+    "number": "a kept number",
+    "date": "a kept column that says the date",
+    "pair": "two things that kept columns say",
+}
 
 
 def _check(title: str, comparison: Comparison, real: int, synthetic: int, *, roads: bool) -> None:

@@ -8,12 +8,15 @@ from typing import Any
 
 from pointveil.errors import InputError, UnmeasuredError
 from pointveil.evaluation.comparison import Comparison
+from pointveil.evaluation.kept import Bins
 from pointveil.evaluation.points import compare
-from pointveil.evaluation.registry import MEASURES
+from pointveil.evaluation.registry import MEASURES, Measure
 from pointveil.files.whole import refuse_existing
 from pointveil.world import World
 
 BANNER = "contains real points: do not share"  # stands on every output of this folder
+BRACKETS = "In brackets: columns drawn without looking at the place."
+COLUMN = ": "  # between the name of a measure and a column, where it is measured for several
 
 Progress = Callable[[int, int, str], None]  # is told how many measures are done, of how many, and the title of the next
 
@@ -28,6 +31,8 @@ class Evaluation:
         Measure → number.
     reasons
         Measure → why there is no number.
+    without_place
+        Measure of kept columns → what its number would be for columns drawn without looking at the place.
     real_points, synthetic_points
         How many were compared.
     real_left_out, synthetic_left_out
@@ -56,6 +61,7 @@ class Evaluation:
     seed: int = 0
     banner: str = BANNER
     comparison: Comparison | None = field(default=None, compare=False, repr=False)
+    without_place: Mapping[str, float] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         counted = f"{self.real_points:,} real and {self.synthetic_points:,} synthetic points"
@@ -71,9 +77,11 @@ class Evaluation:
         told = ("banner", "real_points", "synthetic_points", "real_left_out", "synthetic_left_out", "seed")
         facts = ("unit", "better", "best", "reading")
         measured = {
-            name: {"value": value} | {fact: getattr(MEASURES[name], fact) for fact in facts}
+            name: {"value": value} | {fact: getattr(_row(name), fact) for fact in facts}
             for name, value in self.values.items()
         }
+        for name, value in self.without_place.items():
+            measured[name]["without_place"] = value
         return {name: getattr(self, name) for name in told} | {"measures": measured, "not_measured": dict(self.reasons)}
 
     def to_json(self) -> str:
@@ -102,10 +110,11 @@ class Evaluation:
 
         A file that exists is replaced only with `force`.
         """
-        from pointveil.evaluation.report.owner import write_report
+        from pointveil.evaluation.report.owner import report_page
+        from pointveil.evaluation.report.pages import write_page
 
         refuse_existing(Path(path), force=force)
-        write_report(Path(path), self)
+        write_page(Path(path), report_page(self))
 
 
 @dataclass(frozen=True)
@@ -126,9 +135,10 @@ class Line:
 def lines(result: Evaluation) -> list[Line]:
     """Return every measure in a line, those that differ only in size together."""
     families: dict[str, list[str]] = {}
-    for name, measure in MEASURES.items():
-        if name in result.values or name in result.reasons:
-            families.setdefault(measure.family, []).append(name)
+    rows = list(MEASURES)
+    for name in sorted({**result.values, **result.reasons}, key=lambda name: rows.index(_split(name)[0])):
+        family, (_, column) = _row(name).family, _split(name)
+        families.setdefault(f"{family}: {column}" if column else family, []).append(name)
     return [_line(family, names, result) for family, names in families.items()]
 
 
@@ -136,15 +146,32 @@ def _line(family: str, names: list[str], result: Evaluation) -> Line:
     known = [name for name in names if name in result.values]
     if not known:
         return Line(family, (), "", f"Not measured: {result.reasons[names[0]]}.")
-    rows = [(MEASURES[name], result.values[name]) for name in known]
-    values = tuple((row.size, value_text(value, row.unit)) for row, value in rows)
-    return Line(family, values, f"{rows[0][0].best:g}", rows[0][0].family_reading)
+    values = tuple((_row(name).size, _value_text(name, result)) for name in known)
+    row = _row(known[0])
+    return Line(family, values, f"{row.best:g}", row.family_reading + (f" {BRACKETS}" if row.by_place else ""))
+
+
+def _value_text(name: str, result: Evaluation) -> str:
+    """Return a number, and in brackets what it would be without looking at the place."""
+    unit, without = _row(name).unit, result.without_place.get(name)
+    beside = "" if without is None else f" ({value_text(without, unit)})"
+    return value_text(result.values[name], unit) + beside
 
 
 def value_text(value: float, unit: str) -> str:
     """Return a number with its unit, with as many digits as it deserves."""
     digits = 0 if abs(value) >= 1000 else 1 if abs(value) >= 100 else 2 if abs(value) >= 10 else 3
     return f"{value:,.{digits}f}{f' {unit}' if unit else ''}"
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Return the row of the table of measures, and the column, if the name carries one."""
+    row, _, column = name.partition(COLUMN)
+    return row, column
+
+
+def _row(name: str) -> Measure:
+    return MEASURES[_split(name)[0]]
 
 
 def evaluate(
@@ -175,7 +202,8 @@ def evaluate(
         Coordinate columns and coordinate system of the real points, if they do not say themselves; arrays, also a
         synthetic one, are in this system (default: EPSG:4326).
     measures
-        Names out of `MEASURES`, such as "nce_100", or "nce" for all its sizes (default: all).
+        Names out of `MEASURES`, such as "nce_100", or "nce" for all its sizes (default: all; those of kept columns
+        where there are any).
     seed
         Chooses grid shifts, centres and samples; the same seed gives the same numbers.
     progress
@@ -203,7 +231,7 @@ def evaluate(
     >>> result.values["total_count"]
     0.0
     """
-    names = _known(measures)
+    names = None if measures is None else _known(measures)
     return measure_all(compare(real, synthetic, world, columns=columns, crs=crs, seed=seed), names, progress)
 
 
@@ -212,17 +240,39 @@ def measure_all(
 ) -> Evaluation:
     """Apply every measure, or some, to points that are already in metres."""
     values: dict[str, float] = {}
+    without_place: dict[str, float] = {}
     reasons: dict[str, str] = {}
-    names = _known(measures)
-    for done, name in enumerate(names):
+    tasks = _tasks(_known(measures), comparison, everything=measures is None)
+    for done, (name, row, bins) in enumerate(tasks):
         if progress is not None:
-            progress(done, len(names), MEASURES[name].title)
+            progress(done, len(tasks), row.title)
         try:
-            values[name] = MEASURES[name](comparison)
+            values[name] = row(comparison, **({} if bins is None else {"bins": bins}))
+            if row.by_place and bins is not None:
+                without_place[name] = row(comparison, bins=comparison.without_place(bins))
         except UnmeasuredError as error:
             reasons[name] = str(error)
     counts = len(comparison.real), len(comparison.synthetic), *comparison.left_out
-    return Evaluation(values, reasons, *counts, seed=comparison.seed, comparison=comparison)
+    return Evaluation(
+        values, reasons, *counts, seed=comparison.seed, comparison=comparison, without_place=without_place
+    )
+
+
+def _tasks(names: list[str], comparison: Comparison, *, everything: bool) -> list[tuple[str, Measure, Bins | None]]:
+    """Return what to measure: its name, its row, and what of the kept columns it is for.
+
+    A name carries the column where there are several. Measures of columns that there are not are left out when
+    everything is measured, and have a reason when they were asked for.
+    """
+    tasks: list[tuple[str, Measure, Bins | None]] = []
+    for name in names:
+        row = MEASURES[name]
+        bins = [] if row.of is None else comparison.bins(row.of)
+        if len(bins) > 1:
+            tasks += [(f"{name}{COLUMN}{each.name}", row, each) for each in bins]
+        elif bins or row.of is None or not everything:
+            tasks.append((name, row, bins[0] if bins else None))
+    return tasks
 
 
 def _known(measures: Iterable[str] | None) -> list[str]:

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.evaluation.towns import people, town
 
 from pointveil.evaluation import Comparison, UnmeasuredError
@@ -53,3 +54,34 @@ def test_points_far_from_everybody_are_no_copies() -> None:
 def test_one_real_point_cannot_be_split() -> None:
     with pytest.raises(UnmeasuredError, match="at least 2 real points"):
         copied_share(Comparison(people(1), people(5), town()))
+
+
+@pytest.mark.parametrize("step", [10.0, 1.0])
+def test_rounded_real_points_do_not_make_honest_ones_look_copied(step: float) -> None:
+    rng = np.random.default_rng(3)
+    world = town()
+    crowd = rng.uniform(1, 999, (6000, 2))
+    real = np.round(crowd[:3000] / step) * step
+    honest, copies = crowd[3000:], real + rng.uniform(-0.4, 0.4, real.shape) * step
+
+    assert copied_share(Comparison(real, honest, world)) < 0.1
+    assert copied_share(Comparison(real, copies, world)) > 0.5
+
+
+def test_degrees_are_recognised_as_rounded_in_a_world_of_feet() -> None:
+    from pyproj import Transformer
+
+    from pointveil.world import World
+
+    feet = World.make((975_000, 190_000, 1_005_000, 240_000), crs="EPSG:2263")
+    rng = np.random.default_rng(3)
+    places = rng.normal((-73.98, 40.75), 0.002, (8000, 2))
+    to_feet = Transformer.from_crs("EPSG:4326", "EPSG:2263", always_xy=True).transform
+
+    def in_world(degrees: NDArray[np.float64]) -> NDArray[np.float64]:
+        return feet.projection.to_metres(np.round(np.column_stack(to_feet(*degrees.T)), 2))
+
+    real, honest = in_world(places[:4000].round(4)), in_world(places[4000:])
+
+    assert copied_share(Comparison(real, honest, feet)) < 0.1
+    assert copied_share(Comparison(real, real, feet)) > 0.5

@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pointveil.columns import Category
 from pointveil.evaluation import BANNER, MEASURES, Comparison, Evaluation, evaluate, measure_all
+from pointveil.evaluation.report import maps
 from pointveil.evaluation.report.maps import encode_map, encode_points
 from pointveil.evaluation.report.owner import report_page
 from pointveil.evaluation.report.readings import cards
@@ -39,7 +41,11 @@ def test_the_page_carries_the_banner_and_every_measure(result: Evaluation) -> No
 
     assert f'role="note">{BANNER}</div>' in page
     shown = {row["name"] for row in data_of(page)["table"]}
-    assert all(any(name == stem or name.startswith(f"{stem}_") for stem in shown) for name in MEASURES)
+    assert all(
+        any(name == stem or name.startswith(f"{stem}_") for stem in shown)
+        for name, row in MEASURES.items()
+        if row.of is None
+    )
 
 
 def test_the_page_names_nothing_outside_itself(result: Evaluation) -> None:
@@ -124,7 +130,13 @@ def test_points_elsewhere_are_not_drawn(world: World, people: XY) -> None:
 
     content = data_of(report_page(measure_all(Comparison(xy, xy + 1e6, world))))
 
-    assert content["layers"]["synthetic"] | {"data": ""} == {"data": "", "count": 2000, "shown": 0, "inside": 0}
+    assert content["layers"]["synthetic"] | {"data": ""} == {
+        "data": "",
+        "count": 2000,
+        "shown": 0,
+        "inside": 0,
+        "bins": [],
+    }
     assert content["cards"][0]["answer"].startswith("0%")
 
 
@@ -171,3 +183,39 @@ def test_the_report_appears_whole_or_not_at_all(result: Evaluation, tmp_path: Pa
 
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
     assert (tmp_path / "report.html").read_text().rstrip().endswith("</html>")
+
+
+def test_kept_columns_come_back_from_the_page_in_the_order_of_the_points(world: World, people: XY) -> None:
+    xy = world.projection.to_metres(people)
+    kinds = Category("<kind>", ("bus", "tram"), other="rest")
+    codes = np.arange(len(xy)).astype(np.uint8) % 3
+    compared = Comparison(xy, xy[::-1], world, columns=(kinds,), codes=((codes,), (codes[::-1],)))
+
+    page = report_page(measure_all(compared, ["place_and_bin", "profile"]))
+
+    data = data_of(page)
+    (kept,) = data["kept"]
+    assert (kept["name"], kept["labels"], kept["clock"]) == ("<kind>", ["bus", "tram", "rest"], False)
+    assert kept["errors"]["values"] == [0.0, 0.0, 0.0]
+    assert "<kind>" not in page
+    for name, layer in data["layers"].items():
+        steps = np.frombuffer(base64.b64decode(layer["data"]), dtype="<u2").reshape(-1, 2)
+        bins = np.frombuffer(base64.b64decode(layer["bins"][0]), dtype="<u2")
+        assert len(bins) == len(steps) == len(xy)
+        assert np.array_equal(bins, codes if name == "real" else codes[::-1])
+    assert data["cards"][-1]["question"] == "Does each neighbourhood keep its own mix of <kind>?"
+
+
+def test_a_sample_of_very_many_points_keeps_each_with_its_own_bin(
+    world: World, people: XY, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maps, "MOST_SHOWN", 50)
+    xy = world.projection.to_metres(people)
+    east = np.rint(xy[:, 0]).astype(np.int64).clip(0)
+
+    coded = encode_points(xy, world, [east])
+
+    places = np.frombuffer(base64.b64decode(coded["data"]), dtype="<u2").reshape(-1, 2)[:, 0]
+    bins = np.frombuffer(base64.b64decode(coded["bins"][0]), dtype="<u2")
+    assert len(bins) == 50
+    assert np.abs(places * encode_map(world)["metres"] / 65535 - bins).max() < 1.0

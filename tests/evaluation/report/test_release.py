@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 
+from pointveil.columns import Category, Number
 from pointveil.demo import city, people
 from pointveil.errors import InputError
 from pointveil.evaluation import Comparison
 from pointveil.evaluation.measures.cell_error import shifted_cell_error
-from pointveil.evaluation.points import compare
+from pointveil.evaluation.points import compare, read_points
 from pointveil.evaluation.report.release import release_page, repeat_release, write_release_report
 from pointveil.releases import synthesize
 from pointveil.synthetic import SyntheticPoints
@@ -124,3 +127,20 @@ def _table(lon: Any, lat: Any) -> Any:
     import pyarrow as pa
 
     return pa.table({"lon": lon, "lat": lat})
+
+
+def test_it_shows_the_kept_columns_of_the_synthetic_points(world: World, people: NDArray[np.float64]) -> None:
+    rng = np.random.default_rng(3)
+    kinds = np.array(["bus", "tram"])[rng.integers(0, 2, len(people))]
+    table = pa.table({"lon": people[:, 0], "lat": people[:, 1], "kind": kinds, "fare": rng.uniform(0, 9, len(people))})
+    keep = (Category("kind", ("bus", "tram"), other="drop"), Number("fare", 0, 10, bins=5))
+    release = synthesize(Vault.open(table, world, epsilon=1, keep=keep), seed=1)
+
+    page = release_page(read_points(release, world, keep=keep), world, release.statement)
+
+    data = data_of(page)
+    assert [part["name"] for part in data["kept"]] == ["kind", "fare"]
+    assert data["kept"][0]["labels"] == ["bus", "tram"]
+    assert data["kept"][1]["labels"] == ["0–2", "2–4", "4–6", "6–8", "8–10", "other"]
+    assert [len(layer["bins"]) for layer in data["layers"].values()] == [2]
+    assert repeat_release(world.projection.to_metres(release.coordinates), world, release.statement) is not None

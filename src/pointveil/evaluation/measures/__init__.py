@@ -14,6 +14,12 @@ IN_ORDER = (
     "pair_correlation",
     "totals",
     "copied",
+    "place_and_bin",
+    "profile_distance",
+    "peak_hour",
+    "range_in_time",
+    "city_tables",
+    "quantile_error",
 )
 """The files, in the order in which reports show the measures."""
 

@@ -6,6 +6,13 @@ from scipy.spatial import cKDTree
 from pointveil.cells import Floats
 from pointveil.evaluation.comparison import Comparison
 from pointveil.evaluation.registry import measure
+from pointveil.files.crs import is_geographic, transform
+from pointveil.files.lattice import steps_per_unit
+from pointveil.world import World
+
+# Steps of rounding, the coarsest first: of degrees, and of any other unit of length.
+ROUNDINGS = {True: (1e-2, 1e-3, 1e-4, 1e-5), False: (1000.0, 100.0, 10.0, 1.0)}
+NEARLY_ALL = 0.9  # of the real points, which must be rounded
 
 
 @measure(
@@ -40,5 +47,25 @@ def nearest_real_distances(comparison: Comparison) -> tuple[Floats, Floats]:
     real = comparison.real
     order = np.random.default_rng(comparison.seed).permutation(len(real))
     known, fresh = np.split(order, [len(real) // 2])
+    real, synthetic = rounded_alike(real, comparison.synthetic, comparison.world)
     tree = cKDTree(real[known])
-    return np.sort(tree.query(comparison.synthetic)[0]), np.sort(tree.query(real[fresh])[0])
+    return np.sort(tree.query(synthetic)[0]), np.sort(tree.query(real[fresh])[0])
+
+
+def rounded_alike(real: Floats, synthetic: Floats, world: World) -> tuple[Floats, Floats]:
+    """Return both rounded as the real ones seem to be, in degrees or in the world's CRS; metres (n, 2).
+
+    Real points that were rounded to 10 m lie 10 m apart, or at the same place; others beside them would all seem nearer
+    than chance explains, wherever they came from.
+    """
+    projection = world.projection
+    for crs in dict.fromkeys(("EPSG:4326", projection.crs)):
+        there, back = transform(projection.crs, crs), transform(crs, projection.crs)
+        values = there(projection.from_metres(real))
+        fine = 2 / steps_per_unit(crs)  # what is off by less is the same, after a change of CRS
+        for step in ROUNDINGS[is_geographic(crs)]:
+            rounded = np.rint(values / step) * step
+            if (np.abs(values - rounded).max(axis=1) <= fine).mean() > NEARLY_ALL:
+                alike = np.rint(there(projection.from_metres(synthetic)) / step) * step
+                return projection.to_metres(back(rounded)), projection.to_metres(back(alike))
+    return real, synthetic

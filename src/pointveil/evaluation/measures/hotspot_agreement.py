@@ -1,7 +1,5 @@
 """Whether the busiest places are the same (hotspot queries)."""
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
@@ -13,18 +11,6 @@ from pointveil.world import World
 
 GRANULARITIES = (64, 128, 256, 512, 1024)
 Pair = Floats  # one number for x and one for y
-
-
-def _scott(real: XY, cell: Pair) -> Pair:
-    """Return Scott's rule, σ·n^(−1/6) along each axis of the real points; one cell where that is nothing."""
-    if len(real) < 2:
-        return cell
-    width: Pair = real.std(axis=0, ddof=1) * len(real) ** (-1 / 6)
-    return np.where(width > 0, width, cell)
-
-
-BANDWIDTHS: dict[str, Callable[[XY, Pair], Pair]] = {"cell": lambda _, cell: cell, "scott": _scott}
-"""Rules for the standard deviation of the kernel along x and y, in metres, from real points and cell size."""
 
 
 def density(xy: XY, world: World, *, granularity: int, bandwidth: Pair) -> Floats:
@@ -64,7 +50,8 @@ def hotspot_agreement(
     """Return the Sørensen–Dice coefficient of the real and the synthetic hotspots; one kernel serves both.
 
     The world's bounds have `granularity` cells along each side, and a hotspot is one denser than the percentile of
-    all. The bandwidth is the standard deviation of the kernel: metres, or a rule of `BANDWIDTHS`.
+    all. The bandwidth is the standard deviation of the kernel: metres, "cell" (the size
+    of a cell) or "scott" (Scott's rule for the real points).
     """
     world = comparison.world
     width = _bandwidth(bandwidth, comparison.real, np.array(world.size) / granularity)
@@ -82,9 +69,12 @@ def dice(one: Bools, other: Bools) -> float:
 
 
 def _bandwidth(bandwidth: str | float, real: XY, cell: Pair) -> Pair:
-    """Return the standard deviation of the kernel along x and y, in metres."""
+    """Return the standard deviation of the kernel along x and y, in metres; one cell where Scott's rule gives none."""
     if not isinstance(bandwidth, str):
         return np.full(2, float(bandwidth))
-    if bandwidth not in BANDWIDTHS:
-        raise InputError(f"bandwidth is {bandwidth!r}; say metres, or one of {', '.join(BANDWIDTHS)}.")
-    return BANDWIDTHS[bandwidth](real, cell)
+    if bandwidth not in {"cell", "scott"}:
+        raise InputError(f"bandwidth is {bandwidth!r}; say metres, or one of cell, scott.")
+    if bandwidth == "cell" or len(real) < 2:
+        return cell
+    width: Pair = real.std(axis=0, ddof=1) * len(real) ** (-1 / 6)
+    return np.where(width > 0, width, cell)

@@ -1,13 +1,16 @@
 """Points, streets and water as small whole numbers, for a map in a page."""
 
 import base64
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import shapely
 from numpy.typing import NDArray
 
+from pointveil.cells import Ints
 from pointveil.evaluation.comparison import XY
+from pointveil.evaluation.kept import Bins
 from pointveil.world import World
 
 STEPS = 65535
@@ -29,14 +32,26 @@ def encode_map(world: World) -> dict[str, Any]:
     }
 
 
-def encode_points(xy: XY, world: World, *, seed: int = 0) -> dict[str, Any]:
-    """Return points within the bounds as pairs of 16 bits; of very many, an even random part."""
+def encode_points(xy: XY, world: World, bins: Sequence[Ints] = (), *, seed: int = 0) -> dict[str, Any]:
+    """Return points within the bounds as pairs of 16 bits, and their bins; of very many, an even random part."""
     west, south, east, north = world.bounds
-    inside = xy[(xy >= (west, south)).all(axis=1) & (xy <= (east, north)).all(axis=1)]
+    inside = np.flatnonzero((xy >= (west, south)).all(axis=1) & (xy <= (east, north)).all(axis=1))
     shown = inside
     if len(inside) > MOST_SHOWN:
         shown = inside[np.random.default_rng(seed).choice(len(inside), MOST_SHOWN, replace=False)]
-    return {"data": _text(_steps(shown, world)), "count": len(xy), "shown": len(shown), "inside": len(inside)}
+    return {
+        "data": _text(_steps(xy[shown], world)),
+        "count": len(xy),
+        "shown": len(shown),
+        "inside": len(inside),
+        "bins": [_text(each[shown].astype("<u2")) for each in bins],
+    }
+
+
+def encode_bins(bins: Bins) -> dict[str, Any]:
+    """Return what a page says of a kept column, or of a part of it: names and declared bins, and no point."""
+    is_time = bins.axis == "circle" and bins.listed % 24 == 0
+    return {"name": bins.name, "labels": list(bins.labels), "ordered": bins.axis != "list", "clock": is_time}
 
 
 def _lines(world: World) -> NDArray[Any]:

@@ -1,12 +1,12 @@
 """What the numbers mean, in sentences for people who have a minute."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from pointveil.evaluation.results import Evaluation
+from pointveil.evaluation.results import COLUMN, Evaluation
 
 Level = Literal["good", "fair", "poor", "none"]
 Answer = tuple[str, str, Level]
@@ -26,7 +26,7 @@ class Card:
 
 def cards(result: Evaluation) -> list[Card]:
     """Return the answers for the top of the report."""
-    return [_card(result, *row) for row in QUESTIONS]
+    return [*(_card(result, *row) for row in QUESTIONS), *_rhythms(result)]
 
 
 def _card(result: Evaluation, question: str, name: str, answer: Callable[[Evaluation, float], Answer]) -> Card:
@@ -88,6 +88,24 @@ def _total(result: Evaluation, value: float) -> Answer:
         f"The total is off by {value:.2%}; {water}.",
         _level(value + 10 * wet, 0.01, 0.05),
     )
+
+
+def _rhythms(result: Evaluation) -> Iterator[Card]:
+    """Yield how well each kept column follows the place, by the most telling part of it."""
+    seen: set[str] = set()
+    for name, without in result.without_place.items():
+        row, _, part = name.partition(COLUMN)
+        column = part.partition(",")[0] or result.compared.bins("part")[0].name
+        if row != "profile" or column in seen:
+            continue
+        seen.add(column)
+        value = result.values[name]
+        yield Card(
+            f"Does each neighbourhood keep its own mix of {column}?",
+            f"{1 - value:.0%} right in 1 km squares",
+            f"Drawn without looking at the place, {1 - without:.0%} would be right.",
+            _level(value, 0.05, 0.15),
+        )
 
 
 def _copied(result: Evaluation, value: float) -> Answer:

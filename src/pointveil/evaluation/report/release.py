@@ -11,9 +11,10 @@ from pointveil.cells import Grid
 from pointveil.errors import InputError
 from pointveil.estimate.predicted_error import predict_cell_error
 from pointveil.evaluation.comparison import XY, Comparison
+from pointveil.evaluation.kept import bins_of
 from pointveil.evaluation.measures.cell_error import CELL_SIZES, shifted_cell_error
-from pointveil.evaluation.points import with_coordinates
-from pointveil.evaluation.report.maps import encode_map, encode_points
+from pointveil.evaluation.points import Read, kept_columns
+from pointveil.evaluation.report.maps import encode_bins, encode_map, encode_points
 from pointveil.evaluation.report.pages import compose, statement_data, write_page
 from pointveil.evaluation.report.readings import Card
 from pointveil.methods import Method
@@ -29,19 +30,20 @@ MOST = 2.0
 SEED = 0
 
 
-def write_release_report(path: Path, synthetic: XY, world: World, statement: Statement | None) -> None:
+def write_release_report(path: Path, synthetic: XY | Read, world: World, statement: Statement | None) -> None:
     """Write one HTML file that needs no network; it has no parameter for real points, so it cannot tell about them."""
     write_page(path, release_page(synthetic, world, statement))
 
 
-def release_page(synthetic: XY, world: World, statement: Statement | None) -> str:
+def release_page(synthetic: XY | Read, world: World, statement: Statement | None) -> str:
     """Return the page as HTML."""
     if statement is None:
         raise InputError(
             "The synthetic file has no valid statement, in it or beside it, so nothing is promised about it and no "
             "page for its release can be made. Write it with pointveil, and keep the statement beside it."
         )
-    known = with_coordinates(synthetic)
+    shown = (synthetic if isinstance(synthetic, Read) else Read(synthetic)).whole
+    known, kept = shown.xy, bins_of(shown.keep, shown.codes, shown.codes)["part"]
     # In another world than the release's, even in its bare bounds, a prediction would be wrong.
     same = world.digest == statement.domain.world_sha256
     predicted = predict_errors(known, world, statement) if same else [None] * len(CELL_SIZES)
@@ -49,7 +51,8 @@ def release_page(synthetic: XY, world: World, statement: Statement | None) -> st
         "points": [len(known)],
         "cards": [asdict(card) for card in _cards(known, statement, predicted[CELL_SIZES.index(100)])],
         "map": encode_map(world),
-        "layers": {"synthetic": encode_points(known, world)},
+        "layers": {"synthetic": encode_points(known, world, [bins.synthetic for bins in kept])},
+        "kept": [encode_bins(bins) for bins in kept],
         "predicted": {"at": list(CELL_SIZES), "values": predicted},
         "statement": statement_data(statement),
     }
@@ -74,16 +77,17 @@ def repeat_release(synthetic: XY, world: World, statement: Statement) -> XY | No
     Nothing private is asked: the first release is public, and the noise of the second protects nobody. None if this
     version does not know the method, or cannot do what the statement says.
     """
-    method = _method(statement)
-    if method is None:
+    used = statement.method
+    if used is None:
         return None
     x, y = world.projection.from_metres(synthetic).T
     table = pa.table({"x": x, "y": y})
-    epsilon = Fraction(statement.guarantee.epsilon) / statement.guarantee.points_per_unit
+    for_places = 1 - sum((column.part_of_epsilon for column in kept_columns(statement)), Fraction(0))
+    epsilon = Fraction(statement.guarantee.epsilon) * for_places / statement.guarantee.points_per_unit
     vault = Vault.rehearse(table, world, epsilon=epsilon, seed=SEED, columns=("x", "y"), crs=world.projection.crs)
     try:
-        again = synthesize(vault, method, seed=SEED)
-    except (InputError, ValueError):  # a statement may name any parameters
+        again = synthesize(vault, Method.restore(used.name, used.parameters, used.split), seed=SEED)
+    except (InputError, KeyError, TypeError, ValueError):  # a statement may name any method and parameters
         return None
     return world.projection.to_metres(again.coordinates)
 
@@ -93,14 +97,6 @@ def predict_by_repetition(synthetic: XY, again: XY, world: World, cell: float) -
     if not len(synthetic) or not len(again):
         return MOST
     return min(MOST, shifted_cell_error(Comparison(synthetic, again, world), cell=cell) / TOO_EASY)
-
-
-def _method(statement: Statement) -> Method | None:
-    used = statement.method
-    try:
-        return None if used is None else Method.restore(used.name, used.parameters, used.split)
-    except (InputError, KeyError, TypeError):
-        return None
 
 
 def _guess(xy: XY, world: World, statement: Statement, cell: int) -> float | None:

@@ -1,5 +1,5 @@
 "use strict";
-// Small line charts, drawn as SVG.
+// Small charts of lines and bars, drawn as SVG.
 const SVG = "http://www.w3.org/2000/svg";
 
 function part(name, attributes, parent, text) {
@@ -49,10 +49,37 @@ function chart(parent, { labels, series, across, most, show, plain }) {
       if (one.look === "a") part("text", { x: x(k), y: y(value) - 8, "text-anchor": "middle", class: "value" }, svg, show(value));
     }
   }
+  legend(parent, series);
+}
+
+function legend(parent, series) {
   const key = element("div", { class: "key" }, parent);
   if (series.length > 1) for (const one of series) {
     const entry = element("span", {}, key);
     element("i", { class: one.look }, entry);
     entry.append(one.name);
   }
+}
+
+// Bars, one group for each label, the longest list cut to the most frequent; series as for `chart`.
+function bars(parent, { labels, series, show }) {
+  const most = 12, last = series[series.length - 1].values;
+  const order = labels.map((_, k) => k);
+  if (labels.length > most) order.sort((a, b) => last[b] - last[a]);
+  const rows = order.slice(0, most), thick = 12, step = thick * series.length + 9;
+  const width = 460, left = 130, right = 62, height = rows.length * step + 4;
+  const limit = Math.max(...series.flatMap((one) => rows.map((k) => one.values[k])), 1e-9);
+  const svg = part("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" }, parent);
+  part("title", {}, svg, series.map((one) => `${one.name}: ${rows.map((k) => `${labels[k]} ${show(one.values[k])}`).join(", ")}`).join("; "));
+  rows.forEach((k, row) => {
+    const top = row * step + 4, text = labels[k].length > 18 ? `${labels[k].slice(0, 17)}…` : labels[k];
+    part("text", { x: left - 8, y: top + thick * series.length / 2 + 4, "text-anchor": "end" }, svg, text);
+    series.forEach((one, place) => {
+      const long = (width - left - right) * one.values[k] / limit, y = top + place * thick;
+      part("rect", { x: left, y, width: long, height: thick - 1, class: `bar ${one.look}` }, svg);
+      part("text", { x: left + long + 5, y: y + thick - 2, class: "value" }, svg, show(one.values[k]));
+    });
+  });
+  if (labels.length > most) element("p", { class: "hint" }, parent, `The ${most} most frequent of ${labels.length}.`);
+  legend(parent, series);
 }

@@ -174,6 +174,23 @@ class Dots {
     this.places = new Uint16Array(bytes(coded.data));
     this.ink = ink;
     this.weight = coded.shown ? coded.inside / coded.shown : 1;
+    this.bins = (coded.bins || []).map((text) => new Uint16Array(bytes(text)));
+    this.lit = null;
+  }
+
+  // Show only the points of one hour, by the bins of a time of day, so many to a day; of all hours, if it is null.
+  light(part, perDay, hour) {
+    this.lit = hour === null ? null : this.bins[part].map((bin) => (bin < perDay && Math.floor(24 * bin / perDay) === hour ? 1 : 0));
+  }
+
+  // Count the points of each bin of a kept column, within a circle or in all.
+  profile(part, size, circle) {
+    const counts = new Array(size).fill(0), places = this.places, limit = circle ? circle.reach * circle.reach : 0;
+    this.bins[part].forEach((bin, k) => {
+      const dx = circle ? places[2 * k] - circle.x : 0, dy = circle ? places[2 * k + 1] - circle.y : 0;
+      if (dx * dx + dy * dy <= limit) counts[bin]++;
+    });
+    return counts;
   }
 
   get length() { return this.places.length / 2; }
@@ -181,7 +198,8 @@ class Dots {
   paint(pen, atlas, width, height, ratio) {
     const counts = this.count(atlas, width, height, ratio), image = new ImageData(width, height);
     const [red, green, blue] = rgb(colour(this.ink)), zoom = atlas.view.scale / atlas.fitted;
-    const strength = Math.min(0.9, 0.28 * Math.pow(zoom, 0.6) * Math.sqrt(100000 / Math.max(this.length, 1000)));
+    const shown = this.lit ? this.lit.reduce((sum, one) => sum + one, 0) : this.length;
+    const strength = Math.min(0.9, 0.28 * Math.pow(zoom, 0.6) * Math.sqrt(100000 / Math.max(shown, 1000)));
     const shade = new Uint8ClampedArray(256);
     for (let n = 1; n < 256; n++) shade[n] = 255 * (1 - Math.pow(1 - strength, n));
     const pixels = new Uint32Array(image.data.buffer), base = (blue << 16) | (green << 8) | red;
@@ -192,10 +210,11 @@ class Dots {
   }
 
   count(atlas, width, height, ratio) {
-    const counts = new Uint8Array(width * height), { x, y, scale } = atlas.view, places = this.places;
+    const counts = new Uint8Array(width * height), { x, y, scale } = atlas.view, { places, lit } = this;
     const size = Math.max(1, Math.min(6 * ratio, Math.round(ratio * (0.8 + 0.75 * Math.log2(Math.max(1, scale / atlas.fitted))))));
     const left = width / 2 - x * scale, top = height / 2 + y * scale, back = (size - 1) >> 1;
     for (let k = 0; k < places.length; k += 2) {
+      if (lit && !lit[k >> 1]) continue;
       const px = Math.floor(left + places[k] * scale) - back, py = Math.floor(top - places[k + 1] * scale) - back;
       if (px < 0 || py < 0 || px + size > width || py + size > height) continue;
       for (let row = py; row < py + size; row++)
@@ -205,9 +224,10 @@ class Dots {
   }
 
   within(centre, reach) {
-    const limit = reach * reach, places = this.places;
+    const limit = reach * reach, { places, lit } = this;
     let found = 0;
     for (let k = 0; k < places.length; k += 2) {
+      if (lit && !lit[k >> 1]) continue;
       const dx = places[k] - centre.x, dy = places[k + 1] - centre.y;
       if (dx * dx + dy * dy <= limit) found++;
     }
@@ -226,6 +246,7 @@ class Difference {
     const cells = new Map();
     for (const [dots, sign] of [[this.real, -1], [this.synthetic, 1]])
       for (let k = 0; k < dots.places.length; k += 2) {
+        if (dots.lit && !dots.lit[k >> 1]) continue;
         const cell = Math.floor(dots.places[k + 1] / step) * columns + Math.floor(dots.places[k] / step);
         cells.set(cell, (cells.get(cell) || 0) + sign * dots.weight);
       }

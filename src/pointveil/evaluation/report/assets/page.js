@@ -1,6 +1,6 @@
 "use strict";
 // Fill the page from its data; every text goes in as text, never as markup.
-const DATA = JSON.parse(document.getElementById("data").textContent);
+let DATA = null;
 const WORDS = { good: "good", fair: "usable", poor: "rough", none: "" };
 const number = (value) => value.toLocaleString("en-US");
 const byId = (id) => document.getElementById(id);
@@ -42,9 +42,8 @@ function button(parent, text, label, act) {
 function fillMaps() {
   const section = byId("maps"), { layers } = DATA, both = "real" in layers;
   element("h2", {}, section, both ? "Real beside synthetic" : "The released points");
-  element("p", { class: "hint" }, section, both
-    ? "Drag, scroll or pinch: the maps move together. The circle counts what is within 100 m of the pointer."
-    : "Drag, scroll or pinch. The circle counts what is within 100 m of the pointer.");
+  const circle = DATA.kept.length ? "The circle under the pointer counts what is in it, and the charts below show its columns." : "The circle counts what is within 100 m of the pointer.";
+  element("p", { class: "hint" }, section, `Drag, scroll or pinch${both ? ": the maps move together" : ""}. ${circle}`);
   const tools = element("div", { class: "tools" }, section), grid = element("div", { class: "mapgrid" }, section);
   grid.style.setProperty("--maps", both ? 3 : 1);
   const atlas = new Atlas(DATA.map), dots = {};
@@ -57,16 +56,95 @@ function fillMaps() {
   button(tools, "+", "Zoom in", () => atlas.zoom(1.6));
   button(tools, "−", "Zoom out", () => atlas.zoom(1 / 1.6));
   button(tools, "Whole map", "Show the whole map", () => atlas.fit());
-  if (both) addDifference(atlas, dots, tools, grid);
+  const refresh = both ? addDifference(atlas, dots, tools, grid) : () => {};
+  if (DATA.kept.length) addCircle(atlas, tools);
+  const clock = DATA.kept.findIndex((part) => part.clock);
+  if (clock >= 0) addClock(atlas, dots, clock, section, grid, refresh);
+  const show = addColumns(atlas, dots, section);
   const here = element("span", { id: "here", class: "hint", "aria-live": "off" }, tools);
   atlas.told = (cursor) => {
     const reach = atlas.reach * atlas.stepsPerMetre;
-    here.textContent = cursor ? `Within 100 m: ${Object.entries(dots).map(([name, one]) => `${number(one.within(cursor, reach))} ${name}`).join(", ")}` : "";
+    show(cursor);
+    here.textContent = cursor ? `Within ${number(atlas.reach)} m: ${Object.entries(dots).map(([name, one]) => `${number(one.within(cursor, reach))} ${name}`).join(", ")}` : "";
   };
   atlas.fit();
-  window.addEventListener("resize", () => atlas.fit());
-  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => atlas.ask());
+  window.onresize = () => window.atlas.fit();
+  window.matchMedia("(prefers-color-scheme: dark)").onchange = () => window.atlas.ask();
   window.atlas = atlas;
+}
+
+function chooser(parent, text, label, choices, value, act) {
+  const choice = element("select", { "aria-label": label }, element("label", {}, parent, text));
+  for (const metres of choices) element("option", { value: metres }, choice, `${number(metres)} m`);
+  choice.value = String(value);
+  choice.addEventListener("change", () => act(Number(choice.value)));
+}
+
+function addCircle(atlas, tools) {
+  atlas.reach = 250;
+  chooser(tools, "Circle ", "Radius of the circle under the pointer", [100, 250, 500, 1000], 250, (metres) => { atlas.reach = metres; atlas.ask(); });
+}
+
+// A slider over the hours of a day: all maps show only the points of that hour.
+function addClock(atlas, dots, clock, section, grid, refresh) {
+  const row = element("div", { class: "tools clock" }), perDay = DATA.kept[clock].labels.filter((label) => /^\d\d:\d\d$/.test(label)).length;
+  section.insertBefore(row, grid);
+  const label = element("label", {}, row, `Hour of ${DATA.kept[clock].name.split(",")[0]} `);
+  const slider = element("input", { id: "hour", type: "range", min: -1, max: 23, step: 1, value: -1, "aria-label": "Hour of the day; leftmost: the whole day" }, label);
+  const text = element("output", { for: "hour" }, row), two = (hour) => String(hour).padStart(2, "0");
+  const set = () => {
+    const hour = Number(slider.value) < 0 ? null : Number(slider.value);
+    for (const one of Object.values(dots)) one.light(clock, perDay, hour);
+    text.textContent = hour === null ? "the whole day" : `${two(hour)}:00–${two(hour + 1)}:00`;
+    slider.setAttribute("aria-valuetext", text.textContent);
+    refresh();
+    atlas.ask();
+  };
+  slider.addEventListener("input", set);
+  let timer = null;
+  const play = element("button", { type: "button", "aria-label": "Play the day" }, row, "Play");
+  play.addEventListener("click", () => {
+    clearInterval(timer);
+    timer = timer === null ? setInterval(() => { slider.value = Number(slider.value) >= 23 ? 0 : Number(slider.value) + 1; set(); }, 700) : null;
+    play.textContent = timer === null ? "Play" : "Stop";
+  });
+  set();
+}
+
+// What the kept columns say, within the circle under the pointer or on the whole map; returns what shows another place.
+function addColumns(atlas, dots, section) {
+  if (!DATA.kept.length) return () => {};
+  const title = element("h3", { id: "where" }, section), grid = element("div", { class: "columns" }, section);
+  const boxes = DATA.kept.map((part) => {
+    const box = element("div", {}, grid);
+    element("h4", {}, box, part.name);
+    return element("div", {}, box);
+  });
+  const looks = { real: "r", synthetic: "a" };
+  let asked = false, place = null;
+  const draw = () => {
+    asked = false;
+    const circle = place && { ...place, reach: atlas.reach * atlas.stepsPerMetre };
+    title.textContent = place ? `Kept columns within ${number(atlas.reach)} m of the pointer` : "Kept columns on the whole map";
+    DATA.kept.forEach((part, k) => {
+      const series = Object.entries(dots).map(([name, one]) => {
+        const counts = one.profile(k, part.labels.length, circle), total = counts.reduce((sum, count) => sum + count, 0);
+        return { name, look: looks[name], values: counts.map((count) => count / Math.max(1, total)) };
+      }), many = part.ordered && part.labels.length > 8;
+      // A bin for other values that nobody has would only flatten the rest.
+      const last = part.labels.length - 1, empty = series.every((one) => !one.values[last]);
+      const labels = empty ? part.labels.slice(0, last) : part.labels;
+      for (const one of series) one.values = one.values.slice(0, labels.length);
+      boxes[k].replaceChildren();
+      if (many) chart(boxes[k], { labels, series, across: "", show: percent, plain: true });
+      else bars(boxes[k], { labels, series, show: percent });
+    });
+  };
+  draw();
+  return (cursor) => {
+    place = cursor;
+    if (!asked) { asked = true; requestAnimationFrame(draw); }
+  };
 }
 
 function addDifference(atlas, dots, tools, grid) {
@@ -78,11 +156,9 @@ function addDifference(atlas, dots, tools, grid) {
   };
   tell();
   atlas.add(canvas, difference);
-  const label = element("label", {}, tools, "Cells of the difference ");
-  const choice = element("select", { "aria-label": "Size of the cells of the difference map" }, label);
-  for (const metres of [25, 50, 100, 200, 500]) element("option", { value: metres }, choice, `${metres} m`);
-  choice.value = "100";
-  choice.addEventListener("change", () => { difference.set(Number(choice.value)); tell(); atlas.ask(); });
+  const set = (metres) => { difference.set(metres); tell(); atlas.ask(); };
+  chooser(tools, "Cells of the difference ", "Size of the cells of the difference map", [25, 50, 100, 200, 500], 100, set);
+  return () => set(difference.metres);
 }
 
 function chartBox(title, hint) {
@@ -100,6 +176,10 @@ function fillCharts() {
   if (cells && some(cells.values)) chart(chartBox("Error by cell size", "Share of points in the wrong cell (NCE / 2): small cells are harder. Cells laid at random are the fair test; the dashed line is the paper's grid."), {
     labels: cells.at.map((at) => `${at} m`), across: "side of a cell", show: percent,
     series: [{ name: "laid at random", look: "a", values: halves(cells.shifted) }, { name: "from the map's corner", look: "b", values: halves(cells.values) }],
+  });
+  for (const { name, errors } of DATA.kept) if (errors && some(errors.values)) chart(chartBox(`Place and ${name}`, "Share of points in the wrong cell or bin, by cell size. The dashed line is the same column drawn without looking at the place: the gap is what keeping it by place gives."), {
+    labels: errors.at.map((at) => `${at} m`), across: "side of a cell", show: percent,
+    series: [{ name: "kept by place", look: "a", values: halves(errors.values) }, { name: "without looking at the place", look: "b", values: halves(errors.without) }],
   });
   if (ranges && some(ranges.values)) chart(chartBox("Error of “how many within r metres?”", "Mean error as a share of the mean true answer, over 100 crossings."), {
     labels: ranges.at.map((at) => `${at} m`), across: "radius", show: percent,
@@ -167,9 +247,16 @@ function fillNumbers() {
   }
 }
 
-fillTop();
-fillMaps();
-fillCharts();
-fillStatement();
-fillNumbers();
-document.documentElement.dataset.ready = "yes";
+// Show data on a page that has these sections; shown again, it replaces what was there.
+function show(data) {
+  DATA = data;
+  for (const id of ["warnings", "cards", "maps", "charts", "statement", "numbers"]) byId(id).replaceChildren();
+  fillTop();
+  fillMaps();
+  fillCharts();
+  fillStatement();
+  fillNumbers();
+  document.documentElement.dataset.ready = "yes";
+}
+
+if (byId("data")) show(JSON.parse(byId("data").textContent));
