@@ -153,6 +153,15 @@ def test_records_that_name_nobody_are_dropped(plain_world: World) -> None:
     assert vault.exact_count(Everywhere()).tolist() == [2]
 
 
+def test_a_persons_records_off_the_land_neither_count_nor_take_the_place_of_others(plain_world: World) -> None:
+    places = [10.001, 99.0, float("nan"), 10.001] * 20  # in the world, outside, nowhere
+    table = pa.table({"lon": places, "lat": [50.001] * 80, "who": ["a"] * 80})
+
+    vault = Vault.rehearse(table, plain_world, epsilon=1, seed=1, person="who", max_points=50)
+
+    assert vault.exact_count(Everywhere()).tolist() == [40]
+
+
 @pytest.mark.parametrize("kind", [pa.int64(), pa.int32(), pa.string(), pa.float64(), pa.uint64()])
 def test_any_kind_of_column_can_name_people(kind: pa.DataType, plain_world: World) -> None:
     people = pa.array([1, 1, 1, 2, 3], pa.int64()).cast(kind)

@@ -1,5 +1,6 @@
 """CSV as people really write it."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ from hypothesis import strategies as st
 from pointveil.errors import InputError
 from pointveil.files.lattice import snap
 from pointveil.formats import Layout, open_points, output_layout, records, write_points
+from pointveil.releases import synthesize
+from pointveil.vault import Vault
+from pointveil.world import World
 
 NAN = float("nan")
 
@@ -312,7 +316,7 @@ def test_a_blank_person_is_nobody(tmp_path: Path) -> None:
     assert people(path, "who") == [None, None, None, b"bob"]
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=st.binary(max_size=200) | st.text(alphabet='1.,;"\n\r x', max_size=60).map(str.encode))
 def test_no_bytes_after_the_header_can_make_reading_fail(body: bytes, tmp_path: Path) -> None:
     path = saved(tmp_path, b"id,lon,lat\n" + body)
@@ -322,7 +326,7 @@ def test_no_bytes_after_the_header_can_make_reading_fail(body: bytes, tmp_path: 
         assert len(batch.person) == len(batch.coordinates)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(bad=st.text(alphabet='1.,"x ', max_size=12), good=st.integers(1, 5))
 def test_one_more_line_never_hides_another(bad: str, good: int, tmp_path: Path) -> None:
     lines = [f'"n",{i},{i}' for i in range(good)]
@@ -340,3 +344,16 @@ def test_a_byte_order_mark_in_a_record_counts_alike_wherever_the_record_stands(t
     first, later = (read(saved(tmp_path, b"lon,lat,who\n" + body)) for body in (marked + plain, plain + marked))
 
     assert np.array_equal(first, later[::-1], equal_nan=True)
+
+
+def test_a_declared_decimal_comma_is_that_of_the_places_too(tmp_path: Path, plain_world: World) -> None:
+    private = tmp_path / "private.csv"
+    rows = "".join(f"10,{count:03}1;50,0061;{count % 10},25\n" for count in range(190))
+    private.write_text(f"lon;lat;fare\n{rows}", encoding="utf-8")
+    vault = Vault.rehearse(private, plain_world, epsilon=1, seed=1, keep="fare=number:0..10;decimal=,")
+
+    synthesize(vault, "ugrid-uni", count=20).write(tmp_path / "synthetic.csv", key=None)
+
+    lines = (tmp_path / "synthetic.csv").read_text(encoding="utf-8").splitlines()
+    assert all(re.fullmatch(r"10,\d+;50(,\d+)?;\d+,\d\d", line) for line in lines[1:])
+    assert len(read(tmp_path / "synthetic.csv")) == 20

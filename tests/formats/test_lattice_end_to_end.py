@@ -57,7 +57,7 @@ def released(path: Path, crs: str, world: World, people: NDArray[np.float64]) ->
     write_points(path, [snap(people, crs)], form, statement=None, total=len(people))
     said: dict[str, Any] = {"crs": crs} if form.geometry is None else {}
     out = path.with_stem("synthetic")
-    synthesize(Vault.open(path, world, epsilon=1, **said), "ugrid-uni", count=300, seed=1).write(out)
+    synthesize(Vault.open(path, world, epsilon=1, **said), "ugrid-uni", count=300, seed=1, small=True).write(out)
     found = open_points(out, **said)
     points = np.concatenate([batch.coordinates for batch in found.batches()])
     return verify(out).statement, found.layout, points
@@ -120,7 +120,7 @@ def test_every_record_meets_the_same_lattice_before_it_is_counted() -> None:
         Vault.rehearse(points, world, epsilon=1, seed=3, crs=world.projection.crs) for points in (people, shifted)
     ]
 
-    first, second = (synthesize(vault, "ugrid-uni", seed=3).coordinates for vault in vaults)
+    first, second = (synthesize(vault, "ugrid-uni", seed=3, small=True).coordinates for vault in vaults)
 
     assert np.array_equal(first, second)
 

@@ -372,3 +372,28 @@ def test_long_values_are_read_a_few_at_a_time(tmp_path: Path, monkeypatch: pytes
     assert sum(read_at_once) == 50
     assert max(read_at_once) < 10
     assert len(read(path, person="who")) == 50
+
+
+def test_arrow_s_own_extension_types_are_columns_like_others(tmp_path: Path) -> None:
+    place = pa.array([1.0, 2.0])
+    marks = pa.array([bytes(15) + b"1", bytes(15) + b"2"], pa.binary(16))
+    columns = {
+        "lon": place,
+        "lat": place,
+        "mark": pa.ExtensionArray.from_storage(pa.uuid(), marks),
+        "note": pa.ExtensionArray.from_storage(pa.json_(), pa.array(["{}", "[]"])),
+        "truth": pa.ExtensionArray.from_storage(pa.bool8(), pa.array([0, 1], pa.int8())),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "odd.parquet")
+
+    for person, names in (
+        (None, None),
+        ("mark", [f"00000000-0000-0000-0000-0000000000{ord(sign):x}".encode() for sign in "12"]),
+        ("note", [b"{}", b"[]"]),
+        ("truth", [b"false", b"true"]),
+    ):
+        source = open_points(tmp_path / "odd.parquet", person=person)
+        (batch,) = source.batches()
+        assert source.layout.left_out == ("mark", "note", "truth")
+        assert batch.coordinates.tolist() == [[1, 1], [2, 2]]
+        assert names is None or batch.person.to_pylist() == names

@@ -4,19 +4,32 @@ import hashlib
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, blocks
+from pointveil.cells.coded import Codes
 from pointveil.engines.at_most import AtMost, Part
-from pointveil.formats import Batch, PointSource
+from pointveil.engines.siphash import Numbers
+from pointveil.engines.spool import Spool
+from pointveil.formats import Batch, DamagedError, PointSource
 
 KEEP_AT_MOST = 2**24
 """Points that are kept in memory; a larger file is read again for every question."""
+
+
+class Records(NamedTuple):
+    """Clean records: lattice steps (n, 2), and one array (n,) of codes for each kept column."""
+
+    steps: ShortInts
+    codes: Codes
+
+    def only(self, rows: Bools) -> "Records":
+        """Return some of the records."""
+        return Records(self.steps[rows], tuple(each[rows] for each in self.codes))
 
 
 class Cleaning(Protocol):
@@ -43,28 +56,37 @@ class LocalEngine:
         Puts records on the public lattice and says which are good, each by itself.
     at_most
         How many points of one person are kept, if persons are protected.
+    codes
+        How many codes each kept column has; a record with a higher one is dropped.
     """
 
     source: PointSource
     cleaning: Cleaning
     at_most: AtMost | None = None
-    _kept: list[ShortInts] | None = field(default=None, repr=False)
+    codes: tuple[int, ...] = ()
+    _kept: list[Records] | None = field(default=None, repr=False)
     _digest: bytes | None = field(default=None, repr=False)
-    _stamp: tuple[int, int, int] | None = field(default=None, repr=False)
+    _sums: NDArray[np.uint64] | None = field(default=None, repr=False)
+    _stamp: object = field(default=None, repr=False)
+    _spool: Spool | None = field(default=None, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def sum(self, tally: Callable[[Floats], Ints], size: int) -> Ints:
-        """Return the sum of `tally` over all batches of points."""
+    def sum(self, tally: Callable[[Floats, Codes], Ints], size: int) -> Ints:
+        """Return the sum of `tally` over all batches of points and their codes."""
         total = np.zeros(size, dtype=np.int64)
-        for xy in self.points():
-            total += tally(xy)
+        for xy, codes in self.coded_points():
+            total += tally(xy, codes)
         return total
 
     def points(self) -> Iterator[Floats]:
         """Yield the clean, bounded points in batches, from memory if they fit."""
+        return (xy for xy, _ in self.coded_points())
+
+    def coded_points(self) -> Iterator[tuple[Floats, Codes]]:
+        """Yield the same with the codes of each point's kept columns."""
         self._prepare()
-        for steps in self._read() if self._kept is None else self._kept:
-            yield self.cleaning.to_metres(steps)
+        for records in self._read() if self._kept is None else self._kept:
+            yield self.cleaning.to_metres(records.steps), records.codes
 
     def digest(self) -> bytes:
         """Return a fingerprint of the coordinates that ignores their order and the file's format."""
@@ -75,6 +97,8 @@ class LocalEngine:
     def forget(self) -> None:
         """Drop the points from memory, and what reading them took."""
         self._kept = None
+        self._drop_spool()
+        getattr(self.source, "close", bool)()
         pa.default_memory_pool().release_unused()
 
     def _prepare(self) -> None:
@@ -84,17 +108,25 @@ class LocalEngine:
                 self._read_once()
 
     def _read_once(self) -> None:
-        sums = np.zeros(3, dtype=np.uint64)
-        kept: list[ShortInts] | None = []
+        self._spool = Spool() if getattr(self.source, "is_stream", False) else None
+        kept: list[Records] | None = []
         held = 0
-        for steps in self._read(sums):
-            held += len(steps)
+        for records in self._read():
+            held += len(records.steps)
             if held > KEEP_AT_MOST:
                 kept = None
             if kept is not None:
-                kept.append(steps)
+                kept.append(records)
         self._kept = kept
-        self._digest = hashlib.sha256(sums.tobytes()).digest()
+        if kept is not None:
+            self._drop_spool()
+        assert self._sums is not None  # noqa: S101 - all was read
+        self._digest = hashlib.sha256(self._sums.tobytes()).digest()
+
+    def _drop_spool(self) -> None:
+        if self._spool is not None:
+            self._spool.close()
+            self._spool = None
 
     def _batches(self) -> Iterator[Batch]:
         self._check_unchanged()
@@ -103,44 +135,78 @@ class LocalEngine:
 
     def _check_unchanged(self) -> None:
         """Refuse to go on with a file that changed since it was first read: each person's points were chosen then."""
-        path = getattr(self.source, "path", None)
-        if path is None:
+        if not hasattr(self.source, "stamp"):
             return
-        status = Path(path).stat()
-        stamp = status.st_size, status.st_mtime_ns, status.st_ino
+        stamp = self.source.stamp()
         self._stamp = self._stamp or stamp
         if stamp != self._stamp:
-            raise OSError("the file changed while it was read")
+            raise DamagedError(f"{self.source.title} changed while it was read; let nothing write to it.")
 
-    def _read(self, sums: NDArray[np.uint64] | None = None) -> Iterator[ShortInts]:
-        """Yield the steps of all records that count, and add up the fingerprint of those in the file."""
+    def _read(self) -> Iterator[Records]:
+        """Yield all records that count."""
         if self.at_most is not None:
-            yield from self._bounded(self.at_most, sums)
+            yield from self._bounded(self.at_most)
             return
-        for batch in self._batches():
-            if sums is not None:
-                sums += fingerprint(batch.coordinates)
-            steps, good = self.cleaning.clean(batch.coordinates)
-            yield steps[good]
+        for rows in self._rows():
+            yield from_words(rows, self.codes)
 
-    def _bounded(self, at_most: AtMost, sums: NDArray[np.uint64] | None) -> Iterator[ShortInts]:
-        """Yield the steps of the records that are kept, in an order that does not depend on that of the file."""
+    def _rows(self) -> Iterator[Numbers]:
+        """Yield the good records as words (w, n): two for the person, if persons are protected, then `as_words`."""
+        if self._spool is not None and self._spool.is_whole:
+            yield from self._spool
+            return
+        sums = np.zeros(3, dtype=np.uint64)
+        is_new = self._sums is None or getattr(self.source, "is_query", False)
+        for batch in self._batches():
+            if is_new:
+                sums += fingerprint(batch.coordinates)
+            rows = self._clean(batch)
+            if self._spool is not None:
+                self._spool.add(rows)
+            yield rows
+        if is_new and not np.array_equal(sums, sums if self._sums is None else self._sums):
+            raise DamagedError(f"{self.source.title} gave other records than before; let nothing change them.")
+        self._sums = sums if self._sums is None else self._sums
+        if self._spool is not None:
+            self._spool.is_whole = True
+
+    def _clean(self, batch: Batch) -> Numbers:
+        """Return the good records of a batch: each is judged by its own place, codes and person."""
+        steps, good = self.cleaning.clean(batch.coordinates)
+        for codes, count in zip(batch.codes, self.codes, strict=True):
+            good &= codes < count
+        if self.at_most is None:
+            return as_words(Records(steps, batch.codes).only(good))
+        person, named = self.at_most.persons(batch.person)
+        good &= named
+        return np.vstack([person[:, good], as_words(Records(steps, batch.codes).only(good))])
+
+    def _bounded(self, at_most: AtMost) -> Iterator[Records]:
+        """Yield the records that are kept, in an order that does not depend on that of the file."""
         parts = [Part()]
         while parts:
             part = parts.pop()
-            for batch in self._batches():
-                if sums is not None:
-                    sums += fingerprint(batch.coordinates)
-                steps, good = self.cleaning.clean(batch.coordinates)
-                person, named = at_most.persons(batch.person)
-                rows = np.vstack([person, np.ascontiguousarray(steps).view(np.uint64).T])
-                rest = part.observe(rows[:, good & named])
+            for rows in self._rows():
+                rest = part.observe(rows)
                 parts.extend([rest] if rest else [])
-            sums = None
             part.merge()
             if part.rows is not None:
-                place = np.repeat(part.rows[2], at_most.chosen(part.rows, part.counts))
-                yield place[:, np.newaxis].view(np.int32)
+                rows = np.repeat(part.rows[2:], at_most.chosen(part.rows, part.counts), axis=1)
+                yield from_words(rows, self.codes)
+
+
+def as_words(records: Records) -> NDArray[np.uint64]:
+    """Return all that is read of each record (w, n): a word for its place, and one for each of its codes."""
+    place = np.ascontiguousarray(records.steps).view(np.uint64).T
+    return np.vstack([place, *(codes.astype(np.uint64) for codes in records.codes)]) if records.codes else place
+
+
+def from_words(words: NDArray[np.uint64], codes: tuple[int, ...]) -> Records:
+    """Return the records that these words stand for."""
+    steps = np.ascontiguousarray(words[0])[:, np.newaxis].view(np.int32)
+    return Records(
+        steps, tuple(each.astype(np.min_scalar_type(count)) for each, count in zip(words[1:], codes, strict=True))
+    )
 
 
 def fingerprint(coordinates: Floats) -> NDArray[np.uint64]:

@@ -3,12 +3,16 @@
 import contextlib
 import hashlib
 import os
+import re
 import shutil
-import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from pointveil.errors import InputError
+from pointveil.files.drafts import draft_folder
+
+PART = re.compile(r"part-[0-9]{5,}\.[a-z]+")
+"""The names of the files in a folder that is one release."""
 
 
 def existing_file(path: Path) -> Path:
@@ -16,6 +20,12 @@ def existing_file(path: Path) -> Path:
     try:
         if path.is_dir():
             raise InputError(f"{path.name or path} is a directory; give a file.")
+        if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(path)) and not path.exists():
+            raise InputError(f"{path.name} is given as an address on a network. Download it, and give the file.")
+        if str(path) == "-" or (path.exists() and not path.is_file()):
+            raise InputError(
+                f"{path} is standard input, a pipe or a device. Save the data to a file: it is read twice."
+            )
         if not path.is_file():
             raise InputError(f"{path.name} does not exist; check the path.")
         if path.stat().st_size == 0:
@@ -28,7 +38,7 @@ def existing_file(path: Path) -> Path:
 
 def check_target(path: Path) -> Path:
     """Return a path where a file can be written; refuse any other."""
-    if path.is_dir():
+    if path.is_dir() and path.suffix:
         raise InputError(f"{path.name or path} is a directory; give the name of the file to write.")
     if not path.parent.is_dir():
         raise InputError(f"The directory of {path.name} does not exist; make it first.")
@@ -36,9 +46,17 @@ def check_target(path: Path) -> Path:
 
 
 def refuse_existing(*paths: Path, force: bool, own: Collection[str] = ()) -> None:
-    """Refuse to write over a file, unless that was said or its SHA-256 is in `own`: the same was written before."""
+    """Refuse to write over a file, unless that was said or its SHA-256 is in `own`: the same was written before.
+
+    The same holds for a folder of parts; one that holds anything else is never replaced.
+    """
     for path in paths:
-        if os.path.lexists(path) and not force and not (path.is_file() and file_digest(path) in own):
+        if not os.path.lexists(path):
+            continue
+        if path.is_dir() and not all(PART.fullmatch(entry.name) for entry in path.iterdir()):
+            raise InputError(f"{path.name} is a directory with other files in it. Give another name.")
+        members = path.iterdir() if path.is_dir() else [path]
+        if not force and not all(member.is_file() and file_digest(member) in own for member in members):
             raise InputError(
                 f"{path.name} exists already. Give another name; or replace it, with --force (in Python: force=True)."
             )
@@ -54,9 +72,9 @@ def refuse_same(path: Path, others: Mapping[str, Path | None]) -> None:
 def check_room(path: Path, size: int, *names: str) -> None:
     """Try, before anything is charged, whether files of these names can be made beside `path`, with room for `size`."""
     try:
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as folder:
+        with draft_folder(path.parent) as folder:
             for name in names:
-                Path(folder, name).touch(exist_ok=False)
+                (folder / name).touch(exist_ok=False)
         free = shutil.disk_usage(path.parent).free
     except OSError as problem:
         raise InputError(f"{path.name} cannot be written: {problem.strerror}.") from None
@@ -88,25 +106,24 @@ def write_whole(
     """
     check_target(path)
     try:
-        folder = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
-    except OSError as problem:
-        raise InputError(f"{path.name} cannot be written: {problem.strerror}.") from None
-    try:
-        write(folder / path.name)
-        return _put_in_place(folder, path, companions, first)
+        with draft_folder(path.parent) as folder:
+            write(folder / path.name)
+            return _put_in_place(folder, path, companions, first)
     except OSError as problem:
         raise InputError(f"{path.name} cannot be written: {problem.strerror or 'the disk refused'}.") from None
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _put_in_place(folder: Path, path: Path, companions: Iterable[str], first: str | None) -> list[Path]:
     # The named file comes last: who sees it, sees the others too.
     members = sorted(folder.iterdir(), key=lambda each: (each.name == path.name, each.name != first, each.name))
     for member in members:
+        for part in sorted(member.iterdir()) if member.is_dir() else ():
+            sync(part)
         sync(member)
     old = {pattern.format(name=path.name, stem=path.stem) for pattern in companions}
-    if first is not None:
+    if path.is_dir():
+        path.rename(folder / f"{path.name}.old")
+    elif first is not None:
         path.unlink(missing_ok=True)
     for name in old - {member.name for member in members}:
         (path.parent / name).unlink(missing_ok=True)

@@ -2,45 +2,73 @@
 
 import dataclasses
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.columns import Column
 from pointveil.errors import InputError
 from pointveil.files.crs import same_places
+from pointveil.files.drafts import draft_folder
 from pointveil.files.lattice import snap, steps_per_unit
+from pointveil.files.places import File, files_in, is_database, local_path
 from pointveil.files.whole import existing_file, write_whole
-from pointveil.formats import csv, frames, geojson, parquet, vector
+from pointveil.formats import csv, frames, geojson, many, parquet, postgis, vector
 from pointveil.formats.base import Batch as Batch
-from pointveil.formats.base import Chunks, Request
+from pointveil.formats.base import Chunk as Chunk
 from pointveil.formats.base import DamagedError as DamagedError
 from pointveil.formats.base import Format as Format
 from pointveil.formats.base import Layout as Layout
 from pointveil.formats.base import PointSource as PointSource
+from pointveil.formats.base import Request
 from pointveil.formats.columns import usual_names
+from pointveil.formats.kept import settled
+from pointveil.formats.released import kept_values as kept_values
 from pointveil.plugins import load_plugins
 
 
 def _vector(suffix: str, driver: vector.Driver) -> Format:
     read, write = partial(vector.read, driver), partial(vector.write, driver)
-    return Format((suffix,), True, read, write, partial(vector.statement, driver), driver.companions)
+    known = partial(vector.statement, driver), driver.companions, partial(vector.fields, driver)
+    return Format((suffix,), True, read, write, *known)
 
 
 FORMATS = {
-    "csv": Format((".csv", ".tsv", ".txt"), False, csv.read, csv.write),
-    "parquet": Format((".parquet", ".pq"), False, parquet.read, parquet.write, parquet.statement),
-    "geoparquet": Format((".geoparquet",), True, parquet.read, parquet.write_geometry, parquet.statement),
+    "csv": Format((".csv", ".tsv", ".txt"), False, csv.read, csv.write, fields=csv.fields, is_remote=True),
+    "parquet": Format(
+        (".parquet", ".pq"),
+        False,
+        parquet.read,
+        parquet.write,
+        parquet.statement,
+        fields=parquet.fields,
+        is_remote=True,
+    ),
+    "geoparquet": Format(
+        (".geoparquet",),
+        True,
+        parquet.read,
+        parquet.write_geometry,
+        parquet.statement,
+        fields=parquet.fields,
+        is_remote=True,
+    ),
     "geojson": Format((".geojson", ".json"), True, geojson.read, geojson.write, geojson.statement),
     "geopackage": _vector(".gpkg", vector.GEOPACKAGE),
     "shapefile": _vector(".shp", vector.SHAPEFILE),
     "flatgeobuf": _vector(".fgb", vector.FLATGEOBUF),
 }
+PART_ROWS = 2**23
+"""Points in each file of a folder, and perhaps a chunk more."""
 GEOMETRY_NAMES = {"geopackage": "geom"}
+ADVICE = {
+    (".gz", ".zip", ".bz2", ".xz", ".zst"): "Unpack it first.",
+    (".xlsx", ".xls", ".ods", ".numbers"): "It is a spreadsheet: save it as CSV first.",
+}
 
 
 def register_format(name: str, row: Format) -> None:
@@ -60,8 +88,8 @@ def format_of(path: str | os.PathLike[str]) -> str:
     if load_plugins():
         return format_of(path)
     known = ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
-    advice = (
-        "Unpack it first." if suffix in {".gz", ".zip", ".bz2", ".xz", ".zst"} else "Give it the suffix of its format."
+    advice = next(
+        (text for suffixes, text in ADVICE.items() if suffix in suffixes), "Give it the suffix of its format."
     )
     raise InputError(f"{Path(path).name} is in no format known here, which are {known}. {advice}")
 
@@ -73,17 +101,44 @@ def open_points(
     crs: str | None = None,
     person: str | None = None,
     layer: str | None = None,
+    in_order: bool = False,
+    keep: tuple[Column, ...] = (),
 ) -> PointSource:
     """Open points, without reading a record yet; `Request` says what else the caller may tell.
 
-    A source is a path; a frame or stream that Arrow can take (pandas, polars, DuckDB, ibis, pyarrow); a geopandas
-    frame or series; an (n, 2) array or a list of pairs, x (longitude) first.
+    A source is a path, a folder, a pattern such as `trips/*.parquet`, a list of paths, or an address; a frame or
+    stream that Arrow can take (pandas, polars, DuckDB, ibis, pyarrow); a geopandas frame or series; an (n, 2) array or
+    a list of pairs, x (longitude) first. A table that is a release can be read `in_order`: as it was written.
     """
-    request = Request(None if columns is None else _pair(columns), crs, person, layer)
-    if isinstance(source, str | os.PathLike):
-        path = existing_file(Path(source))
-        return FORMATS[format_of(path)].read(path, request)
-    return frames.read(source, request)
+    request = Request(None if columns is None else _pair(columns), crs, person, layer, tuple(keep))
+    found = _opened(source, request, in_order=in_order)
+    return dataclasses.replace(found, keep=settled(request.keep, found.layout))
+
+
+def _opened(source: Any, request: Request, *, in_order: bool) -> PointSource:
+    named = as_named(source)
+    if named is None:
+        return frames.read(source, request)
+    if is_database(named):
+        return postgis.read(named, request, in_order=in_order)
+    found, path = files_in(named), local_path(named)
+    if found is None and path is not None:
+        return _read_file(existing_file(path), request)
+    return many.read(named, found or {}, request, _read_file)
+
+
+def as_named(source: Any) -> Any:
+    """Return a source that is told by its path or address, or by a list of them; nothing for one that holds records."""
+    items = source if isinstance(source, list | tuple) else [source]
+    return source if items and all(isinstance(item, str | os.PathLike) for item in items) else None
+
+
+def _read_file(file: File, request: Request) -> PointSource:
+    row = FORMATS[format_of(file)]
+    if not isinstance(file, Path) and not row.is_remote:
+        able = ", ".join(suffix for each in FORMATS.values() if each.is_remote for suffix in each.suffixes)
+        raise InputError(f"{file.name} cannot be read from a store, only {able}; copy it to this machine first.")
+    return row.read(file, request)
 
 
 def _pair(columns: Any) -> tuple[str, str]:
@@ -93,20 +148,34 @@ def _pair(columns: Any) -> tuple[str, str]:
     return names[0], names[1]
 
 
+def is_folder(path: str | os.PathLike[str]) -> bool:
+    """Whether an output of this name is a folder of parts: whether it has no suffix."""
+    return not Path(path).suffix
+
+
+def _part(path: Path, format_: str, number: int = 0) -> Path:
+    """Return the name of a part of a folder, in this format if it can be cut into parts, else in Parquet."""
+    suffix = FORMATS[format_].suffixes[0] if format_ in FORMATS and FORMATS[format_].is_remote else ".parquet"
+    return path / f"part-{number:05}{suffix}"
+
+
 def output_layout(path: str | os.PathLike[str], like: Layout) -> Layout:
     """Return the layout of a new file: as `like`, save for what the suffix of `path` decides."""
     path = Path(path)
+    if is_folder(path):
+        return output_layout(_part(path, like.format), like)
     name = format_of(path)
     if name == "parquet" and _has_geometry(like):
         name = "geoparquet"
     if FORMATS[name].has_geometry:
         return _with_geometry(name, path.stem, like)
     plain = dataclasses.replace(like, format=name, geometry=None, layer=None, encoding="WKB")
-    if path.suffix.lower() == ".tsv":
-        plain = dataclasses.replace(plain, delimiter="\t")
+    if path.suffix.lower() == ".tsv" and plain.delimiter != "\t":
+        plain = dataclasses.replace(plain, delimiter="\t", header=())
     if like.x is None or like.y is None:
         x, y = usual_names(like.crs)
-        plain = dataclasses.replace(plain, x=x, y=y, y_first=False)
+        columns = like.columns_at(x, y) if like.columns else ()
+        plain = dataclasses.replace(plain, x=x, y=y, y_first=False, columns=columns)
     return plain
 
 
@@ -117,15 +186,18 @@ def _has_geometry(layout: Layout) -> bool:
 
 def _with_geometry(name: str, stem: str, like: Layout) -> Layout:
     geometry = like.geometry or GEOMETRY_NAMES.get(name, "geometry")
+    columns = like.columns_at(geometry) if like.columns else ()
     if like.format == name:
         layer = like.layer or stem
-        return dataclasses.replace(like, geometry=geometry, layer=layer, x=None, y=None, y_first=False)
-    return Layout(name, like.crs, geometry=geometry, layer=stem, left_out=like.left_out)
+        return dataclasses.replace(like, geometry=geometry, layer=layer, x=None, y=None, y_first=False, columns=columns)
+    return Layout(
+        name, like.crs, geometry=geometry, layer=stem, left_out=like.left_out, columns=columns, schema=like.schema
+    )
 
 
 def write_points(
     path: str | os.PathLike[str],
-    chunks: Chunks,
+    chunks: Iterable[Chunk | NDArray[np.float64]],
     layout: Layout,
     *,
     statement: str | None,
@@ -135,33 +207,80 @@ def write_points(
 ) -> list[Path]:
     """Write points to a file that appears whole or not at all, and return the files written.
 
-    The chunks are (n, 2) x and y in the layout's CRS, on its public lattice, `total` points together. The statement is
-    embedded where the format has a place for it. A file that exists is replaced at the very end. `first` names a file
-    that is put in place before all others; `beside` writes it beside the finished draft.
+    The chunks are (n, 2) x and y in the layout's CRS, on its public lattice, `total` points together; with them come
+    tables of the columns that the layout keeps. The statement is embedded where the format has a place for it. A file
+    that exists is replaced at the very end. `first` names a file that is put in place before all others; `beside`
+    writes it beside the finished draft.
     """
     row = FORMATS[layout.format]
 
     def write(new: Path) -> None:
-        row.write(new, _checked(chunks, layout.crs, total), layout, statement)
+        checked = _checked(chunks, layout, total)
+        if is_folder(new):
+            new.mkdir()
+            for number, part in enumerate(_in_parts(checked)):
+                row.write(_part(new, layout.format, number), part, layout, statement)
+        else:
+            row.write(new, checked, layout, statement)
         if beside is not None:
             beside(new)
 
     return write_whole(Path(path), write, companions=row.companions, first=first)
 
 
+def write_table(
+    url: str,
+    chunks: Iterable[Chunk],
+    layout: Layout,
+    *,
+    statement: str,
+    total: int,
+    ready: Callable[[str], None],
+    **options: Any,
+) -> None:
+    """Write points to a table of a database; parameters as of `write_points` and of `postgis.write`."""
+    postgis.write(url, _checked(chunks, layout, total), layout, statement, ready=ready, **options)
+
+
+check_table = postgis.check
+
+
+def _in_parts(chunks: Iterator[Chunk]) -> Iterator[Iterator[Chunk]]:
+    """Yield the chunks of each part; at least one part, perhaps without chunks."""
+    waiting = next(chunks, None)
+    while True:
+
+        def part() -> Iterator[Chunk]:
+            nonlocal waiting
+            rows = 0
+            while waiting is not None and rows < PART_ROWS:
+                rows += len(waiting.coordinates)
+                yield waiting
+                waiting = next(chunks, None)
+
+        yield part()
+        if waiting is None:
+            return
+
+
 def files_of(path: Path) -> list[Path]:
     """Return the files that may be written for a release at `path`, or go with an older one."""
-    patterns = FORMATS[format_of(path)].companions
+    patterns = () if is_folder(path) else FORMATS[format_of(path)].companions
     return [path, *(path.with_name(pattern.format(name=path.name, stem=path.stem)) for pattern in patterns)]
 
 
-def _checked(chunks: Chunks, crs: str, total: int) -> Iterator[NDArray[np.float64]]:
-    """Yield the chunks, if they hold as many points as was said, each on the public lattice."""
+def _checked(chunks: Iterable[Chunk | NDArray[np.float64]], layout: Layout, total: int) -> Iterator[Chunk]:
+    """Yield the chunks, if they hold as many points as was said, each on the public lattice, and the kept columns."""
     seen = 0
-    for chunk in chunks:
-        if not (np.isfinite(chunk).all() and np.array_equal(snap(chunk, crs), chunk)):
+    for given in chunks:
+        chunk = given if isinstance(given, Chunk) else Chunk(given)
+        places = chunk.coordinates
+        if not (np.isfinite(places).all() and np.array_equal(snap(places, layout.crs), places)):
             raise ValueError("Only points on the public lattice of their CRS are written; nothing was written.")
-        seen += len(chunk)
+        table = () if chunk.table is None else chunk.table.column_names
+        if {*table} != {*layout.kept} or (chunk.table is not None and chunk.table.num_rows != len(places)):
+            raise ValueError("The kept columns are not those of the layout; nothing was written.")
+        seen += len(places)
         yield chunk
     if seen != total:
         raise ValueError(f"{total} points were to be written, and {seen} came; nothing was written.")
@@ -172,14 +291,34 @@ def check_holds_crs(path: Path, like: Layout, places: NDArray[np.float64]) -> No
     form = output_layout(path, like)
     if form.geometry is None:
         return
-    with TemporaryDirectory() as folder:
-        empty = Path(folder) / path.name
+    with draft_folder() as folder:
+        empty = folder / path.name
         write_points(empty, [], form, statement=None, total=0)
-        kept = open_points(empty).layout.crs
-    if not same_places(kept, form.crs, places, 1 / steps_per_unit(form.crs)):
+        written = open_points(empty).layout
+    lost = [name for name in form.kept if name not in written.left_out and form.format != "geojson"]
+    if lost:
+        raise InputError(
+            f"{path.name}: this format cannot hold a column called {', '.join(lost)}. Write .gpkg, .parquet or .csv, "
+            "or keep it under another name."
+        )
+    if not same_places(written.crs, form.crs, places, 1 / steps_per_unit(form.crs)):
         raise InputError(f"{path.name}: this format cannot hold the CRS of the points. Write .gpkg, .parquet or .csv.")
+
+
+def describe_columns(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the Arrow types of the columns of a file, by name, save those that surely say where a record is."""
+    path = existing_file(Path(path))
+    found = FORMATS[format_of(path)].fields(path)
+    try:
+        layout = open_points(path).layout
+    except InputError:  # only the caller knows which columns say that, or which CRS they have
+        return found
+    return {name: kind for name, kind in found.items() if name not in {layout.x, layout.y, layout.geometry}}
 
 
 def read_statement(path: str | os.PathLike[str]) -> str | None:
     """Return the statement embedded in a file, or nothing if there is none."""
-    return FORMATS[format_of(path)].statement(existing_file(Path(path)))
+    if is_database(path):
+        return postgis.statement(str(path))
+    file = min(Path(path).iterdir(), default=Path(path)) if Path(path).is_dir() else Path(path)
+    return FORMATS[format_of(file)].statement(existing_file(file))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from pointveil.errors import InputError
+from pointveil.errors import InputError, did_you_mean
 from pointveil.files.crs import DEGREES, LONGITUDE_FIRST, chosen_crs, is_geographic, is_longitude_first, known_crs
 from pointveil.formats.base import Layout
 from pointveil.formats.values import NUMBER
@@ -39,8 +39,9 @@ def find_column(names: Sequence[str], wanted: str, source: str) -> int:
         return list(names).index(wanted)
     if count > 1:
         raise InputError(f"{source} has {count} columns called {wanted!r}; give each its own name.")
+    guess = "" if any(map(looks_like_data, names)) else did_you_mean(wanted, names)
     raise InputError(
-        f"{source} has no column {wanted!r}; {listed(names)} "
+        f"{source} has no column {wanted!r}; {listed(names)} {guess}"
         "See --columns LON,LAT, or --person COLUMN (columns=('LON', 'LAT') and person='COLUMN' in Python)."
     )
 
@@ -70,7 +71,7 @@ def usual_names(crs: str) -> tuple[str, str]:
 
 
 def plain_layout(
-    kind: str, names: Sequence[str], places: tuple[int, int], crs: str | None, source: str, **more: str
+    kind: str, names: Sequence[str], places: tuple[int, int], crs: str | None, source: str, **more: Any
 ) -> Layout:
     """Return the public facts of points in two of the columns, in degrees unless the caller names another CRS."""
     x, y = places

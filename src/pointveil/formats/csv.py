@@ -1,7 +1,8 @@
 """Points in CSV files, with any delimiter and any names of columns."""
 
 import csv
-import io
+import dataclasses
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +14,12 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from pointveil.errors import InputError
+from pointveil.files.places import File
 from pointveil.formats.base import Batch, Chunks, Layout, PointSource, Request, make_batch
-from pointveil.formats.columns import find_column, find_columns, plain_layout
+from pointveil.formats.codes import coded
+from pointveil.formats.columns import find_column, find_columns, listed, looks_like_data, plain_layout
+from pointveil.formats.decoding import as_text
+from pointveil.formats.kept import codes_from, usual_kind, with_kept
 from pointveil.formats.persons import person_column
 from pointveil.formats.records import LONGEST_RECORD, fields_of, records
 from pointveil.formats.values import numbers
@@ -40,11 +45,13 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 class CsvRecords:
     """The records of a CSV file."""
 
-    path: Path
+    path: File
     delimiter: str  # stands between two fields
     start: int  # of the first record, in bytes
     width: int  # how many fields a record has
-    fields: tuple[int, ...]  # where x, y and perhaps the person stand in a record
+    fields: tuple[int, ...]  # where x, y, perhaps the person, and the kept columns stand in a record
+    request: Request  # what is wanted of them
+    layout: Layout
 
     def batches(self) -> Iterator[Batch]:
         """Yield all records; a line with the wrong number of fields is left out."""
@@ -57,7 +64,7 @@ class CsvRecords:
 
     def _batch(self, block: bytes) -> Batch:
         if not block.strip():
-            return make_batch(np.empty((0, 2)), pa.array([], pa.binary()) if self.fields[2:] else None)
+            return self._made([np.empty(0)] * 2, [pa.array([], pa.binary())] * len(self.fields[2:]))
         try:
             table = self._parsed(block, pa.float64())
         except pa.ArrowException:
@@ -73,13 +80,13 @@ class CsvRecords:
         except pa.ArrowException:
             return self._in_text(self._columns([fields_of(line, self.delimiter) for line in block.split(b"\n")]))
         if encode and len(columns) > 2:
-            person = [value.decode().encode("latin-1") for value in columns[2].to_pylist()]
-            columns = [*columns[:2], pa.array(person, pa.binary())]
+            texts = ([value.decode().encode("latin-1") for value in column.to_pylist()] for column in columns[2:])
+            columns = [*columns[:2], *(pa.array(column, pa.binary()) for column in texts)]
         return self._in_text(columns)
 
     def _parsed(self, block: bytes, kind: Any, wrong_width: Callable[[Any], str] | None = None) -> Any:
         names, every = ([str(field) for field in fields] for fields in (self.fields, range(self.width)))
-        kinds = dict(zip(names, (kind, kind, pa.binary()), strict=False))
+        kinds = {**dict.fromkeys(names, pa.binary()), **dict.fromkeys(names[:2], kind)}
         if block.startswith(BYTE_ORDER_MARK):  # which Arrow would drop from a record that happens to come first
             block = b"\n" + block
         quote = '"' if b'"' in block else False
@@ -101,26 +108,61 @@ class CsvRecords:
             axes = [pc.replace_substring(column, b",", b".") for column in axes]
         return self._made([numbers(column) for column in axes], columns[2:])
 
-    def _made(self, axes: list[Any], person: list[Any]) -> Batch:
-        return make_batch(np.column_stack(axes), *map(person_column, person))
+    def _made(self, axes: list[Any], others: list[Any]) -> Batch:
+        person = None if self.request.person is None else person_column(others[0])
+        kept = coded(self.request.keep)
+        texts = {column.name: text for column, text in zip(kept, others[len(others) - len(kept) :], strict=True)}
+        return make_batch(np.column_stack(axes), person, codes_from(texts.__getitem__, self.layout, kept))
 
 
-def read(path: Path, request: Request) -> PointSource:
+def read(path: File, request: Request) -> PointSource:
     """Open a CSV file; its delimiter and columns follow from its first line alone."""
     with path.open("rb") as stream:
         head = stream.read(LONGEST_RECORD)
     for mark, kind in NOT_TEXT.items():
         if head.startswith(mark):
             raise InputError(f"{path.name} is not CSV but {kind}.")
-    delimiter, names, start = header(head, request, path.name)
+    delimiter, names, line, start = header(head, request, path.name)
     x, y = find_columns(names, request.columns, path.name)
     fields = [x, y] + ([find_column(names, request.person, path.name)] if request.person else [])
     layout = plain_layout("csv", names, (x, y), request.crs, path.name, delimiter=delimiter)
-    return PointSource(layout, CsvRecords(path, delimiter, start, len(names), tuple(fields)).batches, path)
+    layout = with_kept(layout, names, request, path.name, usual_kind)
+    if request.keep:
+        fields += [names.index(column.name) for column in coded(request.keep)]
+        layout = dataclasses.replace(
+            layout,
+            header=tuple(quoted_names(line, delimiter, names)[names.index(name)] for name in layout.columns),
+            line_end="\r\n" if line.endswith("\r\n") else "\n",
+            bom=head.startswith(BYTE_ORDER_MARK),
+        )
+    return PointSource(
+        layout, CsvRecords(path, delimiter, start, len(names), tuple(fields), request, layout).batches, path
+    )
 
 
-def header(head: bytes, request: Request, source: str) -> tuple[str, list[str], int]:
-    """Return the delimiter, the names of the columns and where the records start."""
+def quoted_names(line: str, delimiter: str, names: list[str]) -> list[str]:
+    """Return the names of a header as they stand there, with their quotes."""
+    found = [name.strip() for name in re.findall(rf'(?:[^{re.escape(delimiter)}"]|"[^"]*")+', line.strip("\r\n"))]
+    plain = [split_header(name, delimiter) for name in found]
+    return found if plain == [[name] for name in names] else [as_field(name, delimiter) for name in names]
+
+
+def as_field(name: str, delimiter: str) -> str:
+    """Return a text with quotes, if it needs them."""
+    return '"' + name.replace('"', '""') + '"' if re.search(rf'["\r\n{re.escape(delimiter)}]', name) else name
+
+
+def fields(path: Path) -> dict[str, Any]:
+    """Return the names of all columns, which hold text."""
+    with path.open("rb") as stream:
+        _, names, _, _ = header(stream.read(LONGEST_RECORD), Request(), path.name)
+    if any(map(looks_like_data, names)):
+        raise InputError(f"Of {path.name}, {listed(names)}")
+    return dict.fromkeys(names, pa.string())
+
+
+def header(head: bytes, request: Request, source: str) -> tuple[str, list[str], str, int]:
+    """Return the delimiter, the names of the columns, the line with them and where the records start."""
     start = len(BYTE_ORDER_MARK) if head.startswith(BYTE_ORDER_MARK) else 0
     lines = head[start:].splitlines(keepends=True)
     while lines and not lines[0].strip():
@@ -134,7 +176,7 @@ def header(head: bytes, request: Request, source: str) -> tuple[str, list[str], 
     choices = [(delimiter, split_header(text, delimiter)) for delimiter in delimiters(text)]
     chosen = next((choice for choice in choices if _is_fitting(choice[1], request, source)), None)
     delimiter, names = chosen or max(choices, key=lambda choice: len(choice[1]))
-    return delimiter, names, start + len(lines[0])
+    return delimiter, names, text, start + len(lines[0])
 
 
 def delimiters(line: str) -> list[str]:
@@ -172,11 +214,37 @@ def _is_fitting(names: list[str], request: Request, source: str) -> bool:
 def write(path: Path, chunks: Chunks, layout: Layout, statement: str | None) -> None:
     """Write a header and one line per point; CSV has no place for a statement."""
     del statement
+    names = layout.header or [as_field(name, layout.delimiter) for name in layout.columns or layout.names]
     with path.open("wb") as stream:
-        line = io.StringIO()
-        csv.writer(line, delimiter=layout.delimiter, lineterminator="\n").writerow(layout.names)
-        stream.write(line.getvalue().encode("utf-8"))
-        options = arrow_csv.WriteOptions(include_header=False, delimiter=layout.delimiter)
+        stream.write(BYTE_ORDER_MARK if layout.bom else b"")
+        stream.write((layout.delimiter.join(names) + layout.line_end).encode("utf-8"))
         for chunk in chunks:
-            columns = layout.in_file_order(chunk)
-            arrow_csv.write_csv(pa.table([pa.array(column) for column in columns], ["0", "1"]), stream, options)
+            axes = (_decimals(pa.array(axis), layout) for axis in layout.in_file_order(chunk.coordinates))
+            places = dict(zip(layout.names, axes, strict=True))
+            kept = {name: _written(column, layout, layout.kept[name]) for name, column in chunk.kept.items()}
+            stream.write(_lines(list(layout.in_order(places, kept).values()), layout))
+
+
+def _decimals(axis: Any, layout: Layout) -> Any:
+    """Return coordinates, with the decimal sign that the owner declared for a number: a file has one."""
+    declared = {(field.metadata or {}).get(b"decimal") for field in layout.kept.values()}
+    if b"," not in declared or layout.delimiter == ",":
+        return axis
+    return pc.replace_substring(axis.cast(pa.large_string()), ".", ",")
+
+
+def _written(column: Any, layout: Layout, field: Any) -> Any:
+    """Return a kept column as text, quoted where that is needed; what is missing is blank."""
+    text = pc.fill_null(as_text(column, field.metadata or {}).cast(pa.large_string()), "")
+    mark, nothing = (pa.scalar(each, pa.large_string()) for each in ('"', ""))
+    needed = rf'["\r\n{re.escape(layout.delimiter)}]'
+    quoted = pc.binary_join_element_wise(mark, pc.replace_substring(text, '"', '""'), mark, nothing)
+    return pc.if_else(pc.match_substring_regex(text, needed), quoted, text)
+
+
+def _lines(columns: list[Any], layout: Layout) -> bytes:
+    texts = [column.cast(pa.large_string()) for column in columns]
+    between = [pa.scalar(text, pa.large_string()) for text in (layout.delimiter, layout.line_end, "")]
+    parts = [part for text in texts for part in (text, between[0])][:-1]
+    joined = pc.binary_join_element_wise(*parts, between[1], between[2])
+    return bytes(joined.buffers()[2]) if len(joined) else b""

@@ -14,12 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pointveil.columns import Column
 from pointveil.errors import InputError
 from pointveil.files.crs import DEGREES, chosen_crs
 from pointveil.formats.base import (
     BATCH_ROWS,
     STATEMENT_KEY,
     Batch,
+    Chunk,
     Chunks,
     DamagedError,
     Layout,
@@ -27,12 +29,16 @@ from pointveil.formats.base import (
     Request,
     make_batch,
 )
+from pointveil.formats.codes import coded, codes_of_values
 from pointveil.formats.columns import no_columns
+from pointveil.formats.decoding import as_text
+from pointveil.formats.kept import usual_kind, with_kept
 from pointveil.formats.persons import person_name
 
 # Small, so that few objects live at once, which Python would search for cycles again and again.
 READ_BYTES = 1 << 14
 LONGEST_VALUE = 1 << 24
+KEPT_ROWS = 1 << 14
 LONGEST_ENDING = 1 << 20
 NOWHERE = (float("nan"), float("nan"))
 BLANK = re.compile(r"\s*")
@@ -50,24 +56,30 @@ LONGEST_WORD = 16
 DECODER = json.JSONDecoder(parse_int=str, strict=False)
 
 
-def _batches(path: Path, person: str | None) -> Iterator[Batch]:
+def _batches(path: Path, layout: Layout, request: Request) -> Iterator[Batch]:
+    rows = min(BATCH_ROWS, KEPT_ROWS) if request.keep else BATCH_ROWS
     with path.open("rb") as stream:
         features = Text(stream, path.name).features()
-        while (batch := _batch(islice(features, BATCH_ROWS), person)) is not None:
+        while (batch := _batch(islice(features, rows), layout, request)) is not None:
             yield batch
 
 
-def _batch(features: Iterator[Any], person: str | None) -> Batch | None:
+def _batch(features: Iterator[Any], layout: Layout, request: Request) -> Batch | None:
     # Each feature is let go at once: a million of them would fill a gigabyte.
     numbers, owners = array("d"), []
+    kept: dict[Column, list[Any]] = {column: [] for column in coded(request.keep)}
     for feature in features:
         numbers.extend(point_of(feature))
-        if person is not None:
-            owners.append(person_of(feature, person))
+        if request.person is not None:
+            owners.append(person_name(property_of(feature, request.person)))
+        for column, values in kept.items():
+            values.append(property_of(feature, column.name))
     if not numbers:
         return None
     coordinates = np.frombuffer(numbers, dtype=np.float64).reshape(-1, 2)
-    return make_batch(coordinates, None if person is None else pa.array(owners, pa.binary()))
+    person = None if request.person is None else pa.array(owners, pa.binary())
+    codes = (codes_of_values(column, values, layout.kept[column.name].type) for column, values in kept.items())
+    return make_batch(coordinates, person, tuple(codes))
 
 
 class Text:
@@ -236,13 +248,13 @@ def point_of(feature: Any) -> tuple[float, float]:
     return NOWHERE
 
 
-def person_of(feature: Any, name: str) -> bytes | None:
-    """Return whose a feature is, as bytes; a list or an object names nobody."""
+def property_of(feature: Any, name: str) -> str | float | bool | None:
+    """Return a property of a feature; a list or an object is as good as none."""
     try:
         value = feature["properties"][name]
     except (KeyError, TypeError, IndexError):
         return None
-    return person_name(value)
+    return value if isinstance(value, str | float | bool) else None
 
 
 def read(path: Path, request: Request) -> PointSource:
@@ -257,9 +269,11 @@ def read(path: Path, request: Request) -> PointSource:
         crs=chosen_crs(own, request.crs, path.name),
         layer=layer if isinstance(layer, str) else None,
         # Which properties there are is known only from the records, so they are not named.
-        left_out=("properties",),
+        left_out=("other properties" if request.keep else "properties",),
     )
-    return PointSource(layout, partial(_batches, path, request.person), path)
+    named = [column.name for column in request.keep]
+    layout = with_kept(layout, named, request, path.name, usual_kind)
+    return PointSource(layout, partial(_batches, path, layout, request), path)
 
 
 def own_crs(members: dict[str, Any], name: str) -> Any:
@@ -288,19 +302,47 @@ def write(path: Path, chunks: Chunks, layout: Layout, statement: str | None) -> 
         stream.write(json.dumps(members, ensure_ascii=False)[:-1].encode("utf-8") + b', "features": [')
         first = True
         for chunk in chunks:
-            lines = feature_lines(chunk)
+            lines = feature_lines(chunk, layout)
             stream.write(lines[1:] if first else lines)
             first = first and not lines
         stream.write(b"\n]}\n")
 
 
-def feature_lines(chunk: Any) -> bytes:
+def feature_lines(chunk: Chunk, layout: Layout) -> bytes:
     """Return the features of some points, each with a comma and a new line before it."""
-    x, y = (pc.cast(pa.array(np.ascontiguousarray(column)), pa.large_string()) for column in chunk.T)
-    before = ',\n{"type":"Feature","properties":{},"geometry":{"type":"Point","coordinates":['
-    start, comma, end, nothing = (pa.scalar(text, pa.large_string()) for text in (before, ",", "]}}", ""))
-    joined = pc.binary_join_element_wise(start, x, comma, y, end, nothing)
+    x, y = (pc.cast(pa.array(np.ascontiguousarray(column)), pa.large_string()) for column in chunk.coordinates.T)
+    start, between = ',\n{"type":"Feature","properties":{', '},"geometry":{"type":"Point","coordinates":['
+    parts = [start, *_members(chunk, layout), between, x, ",", y, "]}}", ""]
+    scalars = [pa.scalar(part, pa.large_string()) if isinstance(part, str) else part for part in parts]
+    joined = pc.binary_join_element_wise(*scalars)
     return bytes(joined.buffers()[2]) if len(joined) else b""
+
+
+def _members(chunk: Chunk, layout: Layout) -> Iterator[Any]:
+    """Yield the pieces of JSON that say the kept columns: texts, and a column of texts after each."""
+    kept = chunk.kept
+    for number, name in enumerate(name for name in layout.columns if name in kept):
+        yield ("," if number else "") + json.dumps(name, ensure_ascii=False) + ":"
+        words = pa.array(json_values(kept[name], layout.kept[name])).dictionary_encode()
+        written = [json.dumps(word, ensure_ascii=False) for word in words.dictionary.to_pylist()]
+        yield pa.array([*written, "null"], pa.large_string()).take(words.indices.fill_null(len(written)))
+
+
+def properties(table: Any, layout: Layout) -> list[dict[str, Any]]:
+    """Return the kept columns of each row as values that JSON can hold."""
+    told = {name: json_values(table.column(name).combine_chunks(), layout.kept[name]) for name in table.column_names}
+    order = [name for name in layout.columns if name in told] or list(told)
+    return [dict(zip(order, row, strict=True)) for row in zip(*(told[name] for name in order), strict=True)]
+
+
+def json_values(column: Any, field: Any) -> list[Any]:
+    """Return a kept column as values that JSON can hold: numbers and truth values as such, all else as text."""
+    plain = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    if pa.types.is_integer(plain.type) or pa.types.is_boolean(plain.type):
+        return list(plain.to_pylist())
+    texts = list(as_text(plain, {**(field.metadata or {}), b"decimal": b"."}).to_pylist())
+    is_number = pa.types.is_floating(plain.type) or pa.types.is_decimal(plain.type)
+    return [None if text is None else float(text) for text in texts] if is_number else texts
 
 
 def statement(path: Path) -> str | None:

@@ -2,28 +2,32 @@
 
 import shutil
 import sqlite3
-import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
+from pointveil.columns import Column
 from pointveil.errors import InputError
-from pointveil.formats.base import Batch, Layout, make_batch
+from pointveil.files.drafts import draft_folder
+from pointveil.formats.base import Batch, Layout, Request, make_batch
+from pointveil.formats.codes import coded, codes_of_values
 from pointveil.formats.persons import person_values
 from pointveil.formats.wkb import points_of_geopackage
 
 READ_ROWS = 1 << 16
 
 
-def rows(path: Path, layout: Layout, person: str | None) -> Iterator[Batch]:
+def rows(path: Path, layout: Layout, request: Request) -> Iterator[Batch]:
     """Yield the records of a layer; one without a readable point is NaN.
 
     SQLite lets any value stand in any column, and GDAL would make one number of all texts among numbers; here each
     value counts as it stands.
     """
-    wanted = [str(layout.geometry), *([person] if person else [])]
+    kept = coded(request.keep)
+    wanted = [str(layout.geometry), *([request.person] if request.person else []), *(column.name for column in kept)]
     query = f"SELECT {', '.join(map(quoted, wanted))} FROM {quoted(str(layout.layer))}"  # noqa: S608 — all names are quoted
     with unwritten(path) as copy, closing(connected(copy)) as database:
         found = database.execute(query)
@@ -31,7 +35,16 @@ def rows(path: Path, layout: Layout, person: str | None) -> Iterator[Batch]:
             columns = list(zip(*some, strict=True))
             shapes = [value if isinstance(value, bytes) else None for value in columns[0]]
             coordinates = points_of_geopackage(pa.array(shapes, pa.large_binary()))
-            yield make_batch(coordinates, person_values(columns[1]) if person else None)
+            cells = zip(kept, columns[len(columns) - len(kept) :], strict=True)
+            codes = tuple(_codes(column, values, layout.kept[column.name].type) for column, values in cells)
+            yield make_batch(coordinates, person_values(columns[1]) if request.person else None, codes)
+
+
+def _codes(column: Column, values: Sequence[Any], kind: Any) -> Any:
+    """Return the codes of cells; a database has 0 and 1 in a column of truth values."""
+    if pa.types.is_boolean(kind):
+        values = [bool(value) if value in {0, 1} else value for value in values]
+    return codes_of_values(column, values, kind)
 
 
 @contextmanager
@@ -47,10 +60,10 @@ def unwritten(path: Path) -> Iterator[Path]:
     if not (has_log or logs):
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="pointveil-") as folder:
+    with draft_folder() as folder:
         for file in (path, *logs):
-            shutil.copyfile(file, Path(folder, file.name))
-        yield Path(folder, path.name)
+            shutil.copyfile(file, folder / file.name)
+        yield folder / path.name
 
 
 def connected(path: Path) -> sqlite3.Connection:

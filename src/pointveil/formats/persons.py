@@ -53,7 +53,7 @@ def person_column(values: Any) -> Any:
     if isinstance(values, pa.ExtensionArray):
         if values.type.extension_name == "arrow.uuid":
             return person_values(values.to_pylist())
-        values = values.storage
+        values = values.storage.cast(pa.bool_()) if values.type.extension_name == "arrow.bool8" else values.storage
     if pa.types.is_dictionary(values.type):
         return person_column(values.dictionary).take(values.indices)
     return next(convert for test, convert in COLUMNS if test(values.type))(values)

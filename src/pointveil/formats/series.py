@@ -1,11 +1,15 @@
 """Read pandas columns in a way that their dtype alone decides, never their values."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from pointveil.columns import Column
+from pointveil.formats.codes import codes_in, codes_of_values
+from pointveil.formats.kept import usual_kind
 from pointveil.formats.persons import check_person, person_column, person_values
 from pointveil.formats.values import check_number, numbers, numbers_of
 
@@ -22,6 +26,20 @@ def numeric_reader(empty: Any, name: str) -> Callable[[Any], Any]:
 def person_reader(empty: Any, name: str) -> Callable[[Any], Any]:
     """Return what makes persons of a pandas column like this one without rows."""
     return _reader(empty, name, check_person, person_column, person_values)
+
+
+def code_reader(empty: Any, column: Column, kind: Any) -> Callable[[Any], Any]:
+    """Return what makes codes of a pandas column like this one without rows."""
+    whole, each = partial(codes_in, column, kind=kind), partial(codes_of_values, column, kind=kind)
+    return _reader(empty, column.name, lambda *_: None, whole, each)
+
+
+def kept_kind(empty: Any, column: Column) -> Any:
+    """Return the Arrow type in which a pandas column is written again."""
+    if type(empty.array).__name__ == "Categorical":
+        words = arrow_type(empty.array.categories[:0].to_series())
+        return pa.dictionary(pa.int32(), words or pa.string())
+    return arrow_type(empty) or usual_kind(column)
 
 
 def _reader(

@@ -12,7 +12,9 @@ from pointveil.errors import InputError
 from pointveil.files.crs import chosen_crs
 from pointveil.files.vector_layer import geoparquet_column
 from pointveil.formats.base import Batch, Layout, Request, make_batch
+from pointveil.formats.codes import coded
 from pointveil.formats.columns import file_crs, find_column, find_columns, plain_layout
+from pointveil.formats.kept import codes_from, with_kept
 from pointveil.formats.persons import check_person, person_column
 from pointveil.formats.values import check_number, is_binary, is_number_like, numbers, storage_of
 from pointveil.formats.wkb import points_of_wkb, wkb_of_points
@@ -62,6 +64,11 @@ ARROW_ENCODINGS = {"geoarrow.wkb": "WKB", "ogc.wkb": "WKB", "geoarrow.point": "p
 
 def layout_of(schema: Any, request: Request, source: str) -> Layout:
     """Return the public facts of a table of points: its geometry if it has one, else two columns."""
+    layout = _of_places(schema, request, source)
+    return with_kept(layout, schema.names, request, source, lambda _, place: schema.field(place).type)
+
+
+def _of_places(schema: Any, request: Request, source: str) -> Layout:
     if request.person is not None:
         place = find_column(schema.names, request.person, source)
         check_person(schema.field(place).type, request.person, source)
@@ -69,20 +76,22 @@ def layout_of(schema: Any, request: Request, source: str) -> Layout:
     return _with_columns(schema, request, source) if found is None else _with_geometry(schema, request, source, found)
 
 
-def needed_columns(layout: Layout, person: str | None) -> list[str]:
+def needed_columns(layout: Layout, request: Request) -> list[str]:
     """Return the names of the columns to read."""
     wanted = [layout.geometry] if layout.geometry else [layout.x, layout.y]
-    return list(dict.fromkeys(name for name in [*wanted, person] if name is not None))
+    kept = [column.name for column in coded(request.keep)]
+    return list(dict.fromkeys(name for name in [*wanted, request.person, *kept] if name is not None))
 
 
-def batch_of(table: Any, layout: Layout, person: str | None) -> Batch:
+def batch_of(table: Any, layout: Layout, request: Request) -> Batch:
     """Return the points of a table or record batch."""
-    owner = None if person is None else person_column(table.column(person))
+    owner = None if request.person is None else person_column(table.column(request.person))
+    codes = codes_from(table.column, layout, request.keep)
     if layout.geometry:
         decode = ENCODINGS[layout.encoding].decode
         parts = [decode(chunk) for chunk in _chunks(table.column(layout.geometry))]
-        return make_batch(np.concatenate([np.empty((0, 2)), *parts]), owner)
-    return make_batch(np.column_stack([numbers(table.column(name)) for name in (layout.x, layout.y)]), owner)
+        return make_batch(np.concatenate([np.empty((0, 2)), *parts]), owner, codes)
+    return make_batch(np.column_stack([numbers(table.column(name)) for name in (layout.x, layout.y)]), owner, codes)
 
 
 def _chunks(column: Any) -> list[Any]:
@@ -132,7 +141,8 @@ def _geometry_column(schema: Any, source: str) -> tuple[str, str, Any] | None:
 
 def _extension(field: Any) -> tuple[str, str]:
     if isinstance(field.type, pa.BaseExtensionType):
-        return field.type.extension_name, field.type.__arrow_ext_serialize__().decode("utf-8", "replace")
+        serialized = getattr(field.type, "__arrow_ext_serialize__", bytes)()  # Arrow's own types have none
+        return field.type.extension_name, serialized.decode("utf-8", "replace")
     metadata = field.metadata or {}
     name = metadata.get(b"ARROW:extension:name", b"").decode("utf-8", "replace")
     return name, metadata.get(b"ARROW:extension:metadata", b"").decode("utf-8", "replace")

@@ -44,6 +44,12 @@ def storage_of(kind: Any) -> Any:
     return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
 
 
+def plain_type(kind: Any) -> Any:
+    """Return the plain Arrow type of the values of a type, which may be words in a dictionary."""
+    storage = storage_of(kind)
+    return storage_of(storage.value_type) if pa.types.is_dictionary(storage) else storage
+
+
 def check_number(kind: Any, name: str, source: str) -> None:
     """Refuse, by its Arrow type alone, a column that cannot hold coordinates."""
     if not is_number_like(storage_of(kind)):

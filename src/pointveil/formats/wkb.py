@@ -22,7 +22,7 @@ Bytes = NDArray[np.uint8]
 
 def points_of_wkb(values: Any) -> NDArray[np.float64]:
     """Return x and y of each geometry of a binary Arrow array; NaN for whatever is not one point."""
-    data, start, end, valid = _taken_apart(values)
+    data, start, end, valid = taken_apart(values)
     if len(start) and valid.all() and (end - start == POINT_BYTES).all():
         raw = data[start[0] : end[-1]].reshape(-1, POINT_BYTES)
         if (raw[:, :5] == LITTLE_ENDIAN_POINT).all():
@@ -34,7 +34,7 @@ def points_of_wkb(values: Any) -> NDArray[np.float64]:
 
 def points_of_geopackage(values: Any) -> NDArray[np.float64]:
     """Return x and y of each geometry of a GeoPackage, which is WKB behind a header of its own."""
-    data, start, end, valid = _taken_apart(values)
+    data, start, end, valid = taken_apart(values)
     found = np.full((len(start), 2), np.nan)
     valid = valid & (end - start >= HEADER_BYTES[0])
     valid[valid] = (_gathered(data, start[valid], 2) == np.frombuffer(b"GP", np.uint8)).all(axis=1)
@@ -46,7 +46,7 @@ def points_of_geopackage(values: Any) -> NDArray[np.float64]:
     return found
 
 
-def _taken_apart(values: Any) -> tuple[Bytes, Places, Places, NDArray[np.bool_]]:
+def taken_apart(values: Any) -> tuple[Bytes, Places, Places, NDArray[np.bool_]]:
     """Return the bytes of an array, where each value starts and ends, and which there are."""
     if isinstance(values, pa.ChunkedArray):
         values = values.combine_chunks()

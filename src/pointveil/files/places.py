@@ -1,0 +1,291 @@
+"""Where data lie: one file or many, on this machine or in an object store; their public names hold no secret."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any
+from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+
+from pointveil.errors import InputError
+
+STORES = ("s3", "gs", "gcs")
+DATABASES = ("postgresql", "postgres")
+WILD = re.compile(r"\*\*/?|\*|\?|\[[^]]*\]")
+NOT_DATA = (".", "_")  # how the names of what other programs leave beside their files begin
+NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
+
+
+@dataclass(frozen=True, repr=False)
+class RemoteFile:
+    """An object in a store, which is read much as a `Path` is; shows nothing of how the store is entered."""
+
+    system: Any = field(compare=False)  # of pyarrow.fs
+    key: str
+
+    def __repr__(self) -> str:
+        return f"<RemoteFile {self.name}>"
+
+    def __fspath__(self) -> str:
+        return self.key
+
+    @property
+    def name(self) -> str:
+        """The last part of the key."""
+        return PurePosixPath(self.key).name
+
+    def open(self, mode: str = "rb") -> Any:
+        """Open for reading from any place."""
+        del mode
+        return self.system.open_input_file(self.key)
+
+
+File = Path | RemoteFile
+Stamped = dict[File, object]  # each file with what changes when its content does
+
+
+def is_url(source: object) -> bool:
+    """Whether a source is an address rather than a path."""
+    return isinstance(source, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", source) is not None
+
+
+def is_database(source: object) -> bool:
+    """Whether a source is the address of a table or query."""
+    return isinstance(source, str) and is_url(source) and urlsplit(source).scheme in DATABASES
+
+
+def is_store(source: object) -> bool:
+    """Whether a source is the address of something in a store."""
+    return isinstance(source, str) and is_url(source) and urlsplit(source).scheme in STORES
+
+
+def is_file_list(source: object) -> bool:
+    """Whether a source is a list of nothing but paths and addresses."""
+    items = source if isinstance(source, list | tuple) else ()
+    return bool(items) and all(isinstance(item, str | os.PathLike) for item in items)
+
+
+def is_named(source: object) -> bool:
+    """Whether a source is told by its path or address, or by a list of them."""
+    return isinstance(source, str | os.PathLike) or is_file_list(source)
+
+
+def local_path(source: object) -> Path | None:
+    """Return the path of a source on this machine, if it has one."""
+    if isinstance(source, str) and is_url(source):
+        url = urlsplit(source)
+        return Path(unquote(url.path)) if url.scheme == "file" and url.netloc in {"", "localhost"} else None
+    return Path(source) if isinstance(source, str | os.PathLike) else None
+
+
+def public_name(source: Any) -> str:
+    """Return what to call a source in ledgers and errors: always the same, without user, password or server."""
+    if is_file_list(source):
+        others = f" and {len(source) - 1} more" if len(source) > 1 else ""
+        return public_name(source[0]) + others
+    path = local_path(source)
+    if path is None and is_database(source):
+        return _database_name(urlsplit(source))
+    if path is None and is_url(source):
+        url = urlsplit(source)
+        path = Path(url.netloc.rpartition("@")[2], *unquote(url.path).split("/"))
+    if path is None:
+        return "frame"
+    wild = [place for place, part in enumerate(path.parts) if WILD.search(part)]
+    if wild and not path.exists():
+        return "/".join(path.parts[max(wild[0] - 1, 0) :])
+    return path.name if path.name not in {"", ".."} else path.resolve().name
+
+
+def without_secrets(place: str | os.PathLike[str]) -> str:
+    """Return a path as it is, and an address without user, password and options."""
+    if not is_url(place):
+        return os.fspath(place)
+    url = urlsplit(os.fspath(place))
+    return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
+
+
+def _database_name(url: SplitResult) -> str:
+    wanted = parse_qs(url.query)
+    table = wanted.get("table", ["query " + hashlib.sha256("".join(wanted.get("query", [])).encode()).hexdigest()[:8]])
+    return f"{unquote(url.path.strip('/'))}: {table[0]}"
+
+
+def files_in(source: Any) -> Stamped | None:
+    """Return the files of a folder, pattern, list or store, in a fixed order; None for one file on this machine."""
+    if is_file_list(source):
+        return {file: stamp for item in source for file, stamp in (files_in(item) or _stamped(item)).items()}
+    path = local_path(source)
+    if path is None:
+        return _in_store(source)
+    if path.is_dir():
+        found = list(_below(path))
+    elif WILD.search(str(path)) and not path.exists():
+        pattern = _pattern(str(path))
+        found = [file for file in _below(_fixed(path)) if pattern.fullmatch(str(file))]
+    else:
+        return None
+    return _some({file: stamp_of(file) for file in sorted(found)}, source)
+
+
+def stamp_of(path: Path) -> tuple[int, int, int]:
+    """Return what changes when a file does."""
+    status = path.stat()
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def _stamped(item: Any) -> Stamped:
+    path = local_path(item)
+    assert path is not None  # noqa: S101 - `files_in` has all others
+    try:
+        return {path.absolute(): stamp_of(path)}
+    except OSError:
+        raise InputError(f"{path.name} does not exist; check the path.") from None
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Yield the files under a folder, without those that are hidden or are notes of other programs."""
+    for entry in folder.rglob("*"):
+        if entry.is_file() and not _is_note(entry.relative_to(folder).parts):
+            yield entry
+
+
+def _is_note(parts: tuple[str, ...]) -> bool:
+    return any(part.startswith(NOT_DATA) for part in parts)
+
+
+def _fixed(path: Path) -> Path:
+    """Return the folder before the first part of a pattern that is not fixed."""
+    kept = next(place for place, part in enumerate(path.parts) if WILD.search(part))
+    return Path(*path.parts[:kept]) if kept else Path()
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """Return a pattern of file names as a regular expression: `*` stays within a folder, `**` does not."""
+    made, place = "", 0
+    for wild in WILD.finditer(text):
+        sign = wild.group()
+        made += re.escape(text[place : wild.start()])
+        made += "(?:.*/)?" if sign == "**/" else {"**": ".*", "*": "[^/]*", "?": "[^/]"}.get(sign, sign)
+        place = wild.end()
+    return re.compile(made + re.escape(text[place:]))
+
+
+def store_of(url: str) -> tuple[Any, str]:
+    """Return the file system and the key that an address names."""
+    from pyarrow import fs
+
+    scheme = urlsplit(url).scheme.lower()
+    if scheme not in STORES:
+        raise InputError(
+            f"{public_name(url)} cannot be read: an address begins with file://, s3://, gs:// or postgresql://, "
+            f"not with {scheme}://."
+        )
+    try:
+        system, key = fs.FileSystem.from_uri(url)
+    except Exception:  # noqa: BLE001 - its text may quote the password in the address
+        raise InputError(f"{public_name(url)} cannot be opened: {REFUSED}") from None
+    return system, str(key)
+
+
+REFUSED = "the store does not answer, or does not let you in. Check the address, the region and the credentials."
+
+
+def _in_store(url: str) -> Stamped:
+    from pyarrow import fs
+
+    star = re.compile(r"\*\*/?|\*")  # a question mark begins the options of an address
+    before, mark, options = url.partition("?")
+    wild = star.search(before)
+    folder = before[: wild.start()].rpartition("/")[0] if wild else before.rstrip("/")
+    system, base = store_of(folder + mark + options)
+    key = base + unquote(before[len(folder) :]) if wild else base
+    try:
+        info = system.get_file_info(base)
+        infos = [info] if info.is_file else system.get_file_info(fs.FileSelector(base, recursive=True))
+    except Exception:  # noqa: BLE001 - as above
+        raise InputError(f"{public_name(url)} cannot be opened: {REFUSED}") from None
+    found = [each for each in infos if each.is_file and not _is_note(_relative(each.path, base))]
+    if wild:
+        found = [each for each in found if _pattern(key).fullmatch(each.path)]
+    stamped: Stamped = {
+        RemoteFile(system, each.path): (each.path, each.size, each.mtime_ns)
+        for each in sorted(found, key=lambda each: each.path)
+    }
+    return _some(stamped, url)
+
+
+def _relative(key: str, base: str) -> tuple[str, ...]:
+    return PurePosixPath(key.removeprefix(base)).parts if key != base else ()
+
+
+def _some(found: Stamped, source: Any) -> Stamped:
+    if not found:
+        raise InputError(f"{public_name(source)} has no file in it; check the path.")
+    return found
+
+
+@contextmanager
+def fetched(source: str | os.PathLike[str], *beside: str) -> Iterator[Path]:
+    """Give a file or folder on this machine: itself, or a private copy of what lies in a store.
+
+    `beside` has endings of files that come along if they are there.
+    """
+    path = local_path(source)
+    if path is not None:
+        yield path
+        return
+    from pyarrow import fs
+
+    system, key = store_of(str(source))
+    with TemporaryDirectory(prefix="pointveil-") as folder:
+        copy = Path(folder) / PurePosixPath(key).name
+        try:
+            found = system.get_file_info([key, *(key.rstrip("/") + ending for ending in beside)])
+            for info in found:
+                if info.type == fs.FileType.Directory:
+                    copy.mkdir()
+                if info.type != fs.FileType.NotFound:
+                    fs.copy_files(info.path, str(copy.with_name(Path(info.path).name)), source_filesystem=system)
+        except Exception:  # noqa: BLE001 - its text may quote the password in the address
+            raise InputError(f"{public_name(source)} cannot be opened: {REFUSED}") from None
+        yield copy
+
+
+def put(url: str, files: list[Path]) -> None:
+    """Copy files or folders into a store, beside each other, in this order: all of them or none."""
+    from pyarrow import fs
+
+    system, key = store_of(url)
+    targets = [str(PurePosixPath(key).with_name(file.name)) for file in files]
+    try:
+        for file, target in zip(files, targets, strict=True):
+            fs.copy_files(str(file), target, destination_filesystem=system)
+    except Exception:  # noqa: BLE001 - as above
+        with suppress(Exception):
+            remove(url, *(file.name for file in files))
+        raise InputError(f"{public_name(url)} cannot be written: {REFUSED}") from None
+
+
+def remove(url: str, *names: str) -> None:
+    """Remove what has one of these names beside an address of a store, if it is there."""
+    system, key = store_of(url)
+    for name in names:
+        info = system.get_file_info(str(PurePosixPath(key).with_name(name)))
+        if info.is_file:
+            system.delete_file(info.path)
+        elif info.type.name == "Directory":
+            system.delete_dir(info.path)
+
+
+def hive_keys(file: File) -> dict[str, str | None]:
+    """Return what the folders of a file say about its records, as in `year=2024/month=5`."""
+    folders = [part.partition("=") for part in PurePosixPath(os.fspath(file)).parts[:-1]]
+    pairs = {name: unquote(value) for name, equals, value in folders if equals and name}
+    return {name: None if value == NO_VALUE else value for name, value in pairs.items()}
