@@ -68,6 +68,12 @@ def without_districts(counts: Any, leaves: Any, level: int, *answers: Any) -> An
     return counts if len(answers) > 2 else match_totals(counts, leaves, level, *answers)
 
 
+def distances_last(pieces: Any, squares: Any, held: Any, people: Any, variance: float) -> Any:  # noqa: ARG001
+    """Give the histogram of distances the last word, and blocks none."""
+    now = np.bincount(pieces.bin, pieces.area, minlength=len(people))
+    return np.ones(len(squares)), people / np.maximum(now, 1e-9)
+
+
 def equal_levels(mass: Any, target: float, **sizes: Any) -> Any:  # noqa: ARG001
     """Give every leaf the reference size."""
     return np.full(mass.shape, max(0, round(sizes["reference"])), dtype=np.int8)
@@ -93,6 +99,8 @@ WITHOUT: dict[str, tuple[Method, dict[str, Callable[..., Any]]]] = {
     "no fusion with blocks": (FULL, {"fuse_blocks": lambda estimates, *_: estimates.median}),
     "no matching of totals": (FULL, {"match_totals": lambda counts, *_: counts}),
     "no districts": (FULL, {"match_totals": without_districts}),
+    "distances have the last word": (FULL, {"settle": distances_last}),
+    "no check of blocks and districts": (FULL, {"within_noise": lambda mass, *_: mass}),
     "no blur": (dataclasses.replace(FULL, partitioner=veil.Veil(blur=0.0)), {}),
     "rounding of coordinates not asked": (FULL, {"shared_rounding": lambda *_: None}),
 }

@@ -5,12 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pointveil.cells import Leaves
+from pointveil.cells import Bools, Leaves
 from pointveil.estimate import context
 from pointveil.estimate.context import neighbour_ratios, own_weight, regress
 from pointveil.estimate.posterior import Estimates, denoise, posterior
-from pointveil.estimate.road_law import Pieces, fit_factors, grouped, learn_road_law, shrink
-from pointveil.estimate.totals import at_most_the_total, fuse_blocks, match_totals
+from pointveil.estimate.road_law import Pieces, at_most, fit_factors, grouped, learn_road_law, settle, shrink
+from pointveil.estimate.totals import at_most_the_total, block_doubts, fuse_blocks, match_totals, within_noise
 from pointveil.ground import leaves_from_levels, raster_of
 from pointveil.partition import veil
 from pointveil.partition.veil import cell_weights, scaled_to, shared_rounding, significant, smooth_rate
@@ -140,6 +140,17 @@ def test_leaves_share_their_blocks_gap_by_how_unsure_they_are(blocks: Leaves) ->
     assert fused[blocks.column % 2 == 1] == pytest.approx(10 + 60 / 8)
 
 
+def test_a_blocks_total_is_surer_than_its_own_count_and_than_its_leaves_alone(blocks: Leaves) -> None:
+    """Four leaves' sum has four times the variance of the block's count, if each has the same noise."""
+    coarse = leaves_from_levels(blocks.raster, np.full(blocks.raster.shape, 1, dtype=np.int8))
+    leaf, block = counts(np.zeros(len(blocks))), counts(np.zeros(len(coarse)))
+    fine, large = leaf.variance, block.variance
+
+    doubt = block_doubts(coarse, block, blocks, leaf, 1)
+
+    assert doubt**2 == pytest.approx(1 / (1 / large + 1 / (4 * fine)))
+
+
 def test_totals_are_matched_where_they_are_clear_and_left_alone_where_not(blocks: Leaves) -> None:
     west = blocks.column < 32
     noisy = counts(np.where(west, 9, 0))
@@ -187,6 +198,68 @@ def test_the_law_is_learned_from_a_noisy_histogram() -> None:
     assert law.people.sum() == pytest.approx(800)
     assert law.factor[0] == 1
     assert law.factor[1] < 0.2
+
+
+def test_a_bin_that_noise_overfilled_does_not_spoil_the_law_of_the_others() -> None:
+    """Forty regions have near and far places, one with ten people also has remote ones; noise puts 300 people there."""
+    region = np.append(np.repeat(np.arange(40), 2), 40)
+    bin_ = np.append(np.tile([0, 1], 40), 2)
+    pieces = Pieces(region, bin_, np.ones(81))
+    people = np.append(np.full(40, 100.0), 10.0)
+
+    law = learn_road_law(pieces, people, counts([3000, 700, 300], "0.02"))
+
+    assert law.people[2] <= 5
+    assert law.people.sum() == pytest.approx(4010)
+    assert law.factor[0] > 3 * law.factor[1]
+
+
+def test_a_bin_may_have_nearly_everybody_if_noise_does_not_explain_it() -> None:
+    """Records that were put onto the streets: 990 in 1,000 are in the first bin."""
+    pieces = Pieces(np.array([0, 0]), np.array([0, 1]), np.array([1.0, 99.0]))
+
+    law = learn_road_law(pieces, np.array([1000.0]), counts([990, 10], 1))
+
+    assert law.people[0] > 980
+
+
+def test_what_is_cut_off_goes_to_the_others_where_it_can() -> None:
+    assert at_most(np.array([60.0, 30.0, 10.0]), np.array([20.0, 100.0, 15.0])) == pytest.approx([20, 65, 15])
+    assert at_most(np.array([60.0, 30.0]), np.array([20.0, 40.0])) == pytest.approx([20, 40])
+    assert at_most(np.zeros(2), np.ones(2)) == pytest.approx([0, 0])
+
+
+def test_squares_and_distances_are_both_right_in_the_end_if_they_can_be() -> None:
+    """Two squares with other laws of distance: one factor for both moves people between them; in turn, it does not."""
+    pieces = Pieces(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([80.0, 20.0, 30.0, 70.0]))
+
+    by_square, by_bin = settle(pieces, np.array([100.0, 100.0]), np.ones(2, dtype=bool), np.array([150.0, 50.0]), 0.01)
+    people = pieces.area * by_square[pieces.region] * by_bin[pieces.bin]
+
+    assert np.bincount(pieces.region, people) == pytest.approx([100, 100], rel=1e-9)
+    assert np.bincount(pieces.bin, people) == pytest.approx([150, 50], abs=0.02)
+
+
+@pytest.mark.parametrize("held", [np.array([True, True]), np.array([False, False])], ids=["clear", "unclear"])
+def test_where_both_cannot_be_right_squares_clearly_above_zero_win_over_distances(held: Bools) -> None:
+    """All of the second square's places are far, but the histogram wants nobody there."""
+    pieces = Pieces(np.array([0, 1]), np.array([0, 1]), np.array([50.0, 50.0]))
+
+    by_square, by_bin = settle(pieces, np.array([50.0, 50.0]), held, np.array([100.0, 0.0]), 1.0)
+
+    people = pieces.area * by_square[pieces.region] * by_bin[pieces.bin]
+    assert people == pytest.approx([50, 50] if held[1] else [100, 0], abs=0.1)
+
+
+def test_a_released_square_is_never_farther_from_its_answer_than_noise_goes() -> None:
+    """With 3 squares and epsilon 1 noise goes ln 3,000 = 8: 100 people against 50, 4 against 2, 3 against -90."""
+    noisy = NoisyCounts(np.array([50, 2, -90]), "shape", Fraction(1))
+    square = np.array([0, 0, 1, 2])
+    reach = np.log(3000)
+
+    checked = within_noise(np.array([40.0, 60.0, 4.0, 3.0]), square, noisy)
+
+    assert checked == pytest.approx([0.4 * (50 + reach), 0.6 * (50 + reach), 4, 0])
 
 
 def test_rounding_is_believed_only_where_the_counts_are_clear() -> None:

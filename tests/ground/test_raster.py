@@ -60,11 +60,22 @@ def test_places_are_picked_in_their_cell_and_bin(world: World) -> None:
     raster = raster_of(world, 16.0, 8)
     entry = np.random.default_rng(1).integers(len(raster.entry_cell), size=3000)
 
-    xy = pick_in_entries(raster, entry, np.random.default_rng(2))
+    xy = pick_in_entries(raster, entry, np.random.default_rng(3).random(3000), np.random.default_rng(2))
 
     column, row = raster.cell_of(xy)
     assert (raster.index[column, row] == raster.entry_cell[entry]).all()
     assert (raster.bin_of(xy) == raster.entry_bin[entry]).all()
+
+
+def test_even_places_within_an_entry_take_each_of_its_pixels_once(world: World) -> None:
+    raster = raster_of(world, 16.0, 8)
+    number = int(np.argmax((raster.entry_area > 3) & (raster.entry_area < raster.per_side**2)))
+    size = int(raster.entry_area[number])
+
+    within = (np.arange(size) + 0.5) / size
+    xy = pick_in_entries(raster, np.full(size, number), within, np.random.default_rng(1))
+
+    assert len(np.unique(np.floor(xy / (raster.side / raster.per_side)), axis=0)) == size
 
 
 def test_rounded_coordinates_are_recognised_and_kept() -> None:
@@ -80,7 +91,8 @@ def test_rounded_coordinates_are_recognised_and_kept() -> None:
         assert np.median(located) == cell
 
     raster = raster_of(world, 16.0, 8, rounded_to=1000)
-    picked = world.projection.from_metres(pick_in_entries(raster, np.arange(len(raster.entry_cell)), rng))
+    entry = np.arange(len(raster.entry_cell))
+    picked = world.projection.from_metres(pick_in_entries(raster, entry, rng.random(len(entry)), rng))
 
     assert np.allclose(np.round(picked, 4), picked, atol=1e-10)
 
@@ -126,8 +138,9 @@ def test_a_world_of_slivers_still_has_places() -> None:
     world = World.make((10.0, 50.0, 10.02, 50.012), land=islet)
 
     raster = raster_of(world, 64.0, 8)
+    rng = np.random.default_rng(1)
 
-    assert world.on_land(pick_in_entries(raster, np.zeros(50, dtype=np.int64), np.random.default_rng(1))).mean() > 0.2
+    assert world.on_land(pick_in_entries(raster, np.zeros(50, dtype=np.int64), rng.random(50), rng)).mean() > 0.2
 
 
 def test_a_raster_is_kept_on_disk_and_read_back_the_same(tmp_path: Path) -> None:

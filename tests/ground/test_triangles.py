@@ -29,7 +29,7 @@ def test_triangles_add_up_to_each_region() -> None:
     assert (triangles.areas > 0).all()
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=20))
 @example([(0, 0), (0, 2), (2, 1), (1, 1), (1, 1)])
 def test_any_polygon_is_covered_by_triangles_inside_it(corners: list[tuple[int, int]]) -> None:

@@ -68,7 +68,7 @@ def test_distances_are_those_of_shapely() -> None:
     assert (found >= 0).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(1, 40), st.integers(0, 10**6))
 def test_points_on_a_coarse_lattice_with_many_ties_get_the_lowest_edge(count: int, seed: int) -> None:
     rng = np.random.default_rng(seed)

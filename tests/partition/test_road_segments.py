@@ -69,7 +69,7 @@ def test_far_cells_in_water_or_within_reach_are_closed(town: World) -> None:
     assert cells.open_far[in_park].all()
 
 
-def test_bridges_over_water_alone_can_have_nobody() -> None:
+def test_bridges_over_water_can_have_people() -> None:
     import pyarrow as pa
 
     from pointveil.world import Layer
@@ -81,8 +81,8 @@ def test_bridges_over_water_alone_can_have_nobody() -> None:
 
     cells = road_cells(world, 25.0, 200.0)
 
-    assert cells.dry[cells.streets.lengths == 80].tolist() == [False]
-    assert cells.dry.sum() == 2
+    assert cells.dry[cells.streets.lengths == 80].tolist() == [True]
+    assert cells.dry.sum() == 3
 
 
 def test_parts_of_edges_and_of_far_cells_hold_each_point_once(town: World) -> None:

@@ -1,6 +1,8 @@
 """veil: what it asks, what it makes of it, and that it is never worse than the simplest method."""
 
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,9 +11,10 @@ import pytest
 from pointveil.errors import InputError
 from pointveil.evaluation import MEASURES, Comparison
 from pointveil.methods import METHODS, Method
-from pointveil.partition import UniformGrid, Veil
+from pointveil.partition import UniformGrid, Veil, veil
 from pointveil.placement import Density, Uniform
 from pointveil.releases import draw, survey, synthesize
+from pointveil.surveys import Survey
 from pointveil.testing import ScriptedVault
 from pointveil.vault import Cells, Share, Vault
 from pointveil.world import World
@@ -77,6 +80,67 @@ def test_it_is_never_worse_than_the_simplest_method(count: int, epsilon: object,
     )
 
     assert ours <= 1.08 * simplest
+
+
+def test_released_districts_fit_their_answers_whatever_the_distances_say(world: World) -> None:
+    """Blocks and districts have people, but nearly all distances are said to be far."""
+    asked: dict[str, Any] = {}
+
+    def script(cells: Cells, share: Share) -> Any:
+        asked[share.purpose] = cells
+        if share.purpose == "offset":
+            return np.append(np.zeros(len(cells) - 1, dtype=np.int64), 30_000)
+        return np.full(len(cells), max(1, 30_000 // len(cells)))
+
+    vault = ScriptedVault(world, script=script)
+    shares = {name: Share(name, part) for name, part in METHODS["veil"].shares().items()}
+    found = Veil().divide(vault, world, shares)
+
+    of_entry = asked["district"].leaf_of[found.raster.entry_cell]
+    released = np.bincount(of_entry, found.mass, minlength=len(asked["district"]))
+    assert np.abs(released - 30_000 // len(asked["district"])).max() < 100 * np.log(1000 * len(asked["district"])) + 1
+
+
+@pytest.fixture(scope="module")
+def open_country() -> World:
+    return World.make((0.0, 0.0, 4000.0, 4000.0), crs="EPSG:32632")
+
+
+def test_crowded_places_are_found_by_second_counts(
+    open_country: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """80,000 records on 2,000 exact places."""
+    rng = np.random.default_rng(7)
+    xy = rng.uniform(0, 4000, (2000, 2))[rng.integers(2000, size=80_000)]
+    records = pa.table({"x": xy[:, 0], "y": xy[:, 1]})
+
+    def release() -> tuple[Survey, float]:
+        vault = Vault.rehearse(records, open_country, epsilon=1, seed=3, crs="EPSG:32632")
+        made = survey(vault, "veil")
+        drawn = draw(made, seed=3).coordinates
+        return made, MEASURES["nce_shifted_50"](Comparison(vault.exact_points(), drawn, open_country))
+
+    crowded, with_them = release()
+    monkeypatch.setattr(veil, "MOSTLY", 9.0)
+    _, without = release()
+
+    asked = [(one.purpose, one.question, one.sensitivity) for one in crowded.statement.questions]
+    assert asked[3] == ("crowd", "crowding", 20)
+    assert [purpose for purpose, *_ in asked[4:]] == ["count", "count", "count"]
+    assert crowded.statement.guarantee.epsilon == "1"
+    assert with_them < 0.5 * without
+    monkeypatch.undo()
+    crowded.write(tmp_path / "crowded.survey", key=None)
+    again = Survey.read(tmp_path / "crowded.survey")
+    assert (draw(again, seed=1).coordinates == draw(crowded, seed=1).coordinates).all()
+
+
+def test_people_all_over_the_place_are_not_counted_again(world: World) -> None:
+    vault = Vault.rehearse(crowd(world, 80_000, 1), world, epsilon=1, seed=1)
+
+    asked = [one.purpose for one in survey(vault, "veil").statement.questions]
+
+    assert asked == ["total", "district", "shape", "offset", "crowd", "count"]
 
 
 def test_points_follow_the_roads(world: World) -> None:

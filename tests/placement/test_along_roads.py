@@ -142,7 +142,7 @@ def test_people_out_of_reach_keep_their_distance_from_the_streets(town: World) -
     distance = Network.of(town).distances(real)
     just_out = real[(distance > 25) & (distance < 32) & town.on_land(real)][:1500]
     found = survey(rehearsed(town, np.concatenate([just_out, beside_streets(town, 3000, 3)]), 2), "road")
-    road_counts, answers = found.prepared
+    road_counts, answers, _ = found.prepared
     assert isinstance(road_counts, RoadCounts)
 
     def mean_distance(laws: OffsetLaws) -> float:
@@ -197,11 +197,11 @@ def test_busy_and_empty_edges_are_asked_about_in_the_same_way(variant: str, town
     survey(ScriptedVault(town, script=script), VARIANTS[variant])  # type: ignore[arg-type]
 
     edges = len(Network.of(town))
-    assert [purpose for purpose, _ in sizes] == ["count", "along", "offset"]
+    assert [purpose for purpose, _ in sizes] == ["total", "count", "along", "offset"]
     # Ten parts for each edge with a noisy 100, whoever is really there; four for each far cell.
-    assert sizes[1][1] >= 10 * edges
+    assert sizes[2][1] >= 10 * edges
     # The bins of the one class, and ten for people out of reach; or ten beside each edge, one on it, one for the rest.
-    assert sizes[2][1] == {"class": len(offset_borders(25.0)) - 1 + 10, "edge": 11 * edges + 1}[variant]
+    assert sizes[3][1] == {"class": len(offset_borders(25.0)) - 1 + 10, "edge": 11 * edges + 1}[variant]
 
 
 def test_each_edge_can_have_offsets_of_its_own(town: World) -> None:
@@ -289,7 +289,7 @@ def test_points_per_person_make_more_noise_and_no_more_cells(town: World) -> Non
 
     surveys = [survey(vault, "road") for vault in (one, eight)]  # type: ignore[arg-type]
 
-    finer, coarser = (len(found.answers[1].values) for found in surveys)  # type: ignore[union-attr]
+    finer, coarser = (len(found.answers[2].values) for found in surveys)  # type: ignore[union-attr]
     assert finer > coarser
 
 

@@ -4,10 +4,11 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.ndimage import uniform_filter
 
 from pointveil.ground import raster_of
 from pointveil.partition import PlaceMasses
-from pointveil.placement import Density
+from pointveil.placement import Density, evening
 from pointveil.world import World
 
 
@@ -49,6 +50,33 @@ def test_even_spacing_keeps_counts_closer_than_independent_points(masses: PlaceM
     )
 
     assert even < 0.7 * independent
+
+
+def gap(masses: PlaceMasses, at: np.ndarray, side: int) -> float:
+    """Return the sum of squared gaps between points and what is expected, in squares of so many cells laid anywhere."""
+    raster, running = masses.raster, np.cumsum(masses.mass)
+    cell = raster.entry_cell[np.searchsorted(running, at, side="right")]
+    field = np.zeros(raster.shape)
+    np.add.at(field, (raster.column[cell], raster.row[cell]), 1.0)
+    wanted = np.bincount(raster.entry_cell, masses.mass, len(raster.column)) * len(at) / running[-1]
+    field[raster.column, raster.row] -= wanted
+    return float((uniform_filter(field, side, mode="constant") ** 2).sum())
+
+
+@pytest.mark.parametrize("tile", [9, 4], ids=["one tile", "many tiles"])
+def test_points_move_a_little_until_squares_have_what_is_expected(
+    masses: PlaceMasses, tile: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evening, "TILE", tile)
+    running, count = np.cumsum(masses.mass), 2000
+    part = running[-1] / count
+    at = np.sort(np.random.default_rng(2).random(count)) * part + np.arange(count) * part
+
+    moved = evening.even_out(masses.raster, masses.mass, at, np.random.default_rng(3))
+
+    assert np.abs(moved - at).max() <= part
+    assert (moved != at).mean() > 0.02
+    assert gap(masses, moved, 6) < 0.8 * gap(masses, at, 6)
 
 
 def test_the_order_tells_nothing(masses: PlaceMasses, world: World) -> None:

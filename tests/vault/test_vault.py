@@ -198,6 +198,45 @@ def test_the_ledger_is_charged_before_the_first_answer_and_only_once(
     assert [(account.name, account.spent) for account in ledger.accounts()] == [("trips", Fraction(1))]
 
 
+class OneRegion:
+    """All of the world is one region of ten sites, and everybody is at the first."""
+
+    def site_counts(self) -> NDArray[np.int64]:
+        return np.array([10])
+
+    def locate_sites(self, xy: Coordinates) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return np.zeros(len(xy), dtype=np.int64), np.zeros(len(xy), dtype=np.int64)
+
+
+def test_a_scatter_is_charged_like_a_count(people: Coordinates, world: World, tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    vault = Vault.open(frame(people), world, epsilon=1, ledger=ledger, dataset="trips")
+
+    vault.scatter(OneRegion(), np.array([5]), WHOLE)
+
+    assert [account.spent for account in ledger.accounts()] == [1]
+    ledger.set_cap("trips", 1)
+    with pytest.raises(BudgetError, match="0 left"):
+        Vault.open(frame(people), world, epsilon=1, ledger=ledger, dataset="trips").scatter(
+            OneRegion(), np.array([5]), WHOLE
+        )
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_data_that_differ_in_one_axis_alone_have_accounts_of_their_own(
+    axis: int, people: Coordinates, world: World, tmp_path: Path
+) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    others = people.copy()
+    others[:, axis] = others[::-1, axis] + 1e-6
+
+    for name, points in {"a": people, "b": others}.items():
+        Vault.open(frame(points), world, epsilon=1, ledger=ledger, dataset=name).count(Everywhere(), WHOLE)
+
+    accounts = ledger.accounts()
+    assert [(account.name, account.charges, len(account.aliases)) for account in accounts] == [("a", 1, 0), ("b", 1, 0)]
+
+
 def test_a_copy_in_another_order_and_format_spends_the_same_budget(
     people: Coordinates, people_file: Path, world: World, tmp_path: Path
 ) -> None:

@@ -32,7 +32,7 @@ def test_few_cells_are_mixed() -> None:
     assert (test.raster == MIXED).mean() < 0.01
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 12)), min_size=3, max_size=30), st.integers(0, 99))
 def test_any_water_with_corners_on_cell_edges_is_exact(corners: list[tuple[int, int]], seed: int) -> None:
     water = shapely.make_valid(shapely.Polygon(np.array(corners) * 50.0))

@@ -24,7 +24,7 @@ values = st.one_of(
 names = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), max_size=8)
 
 
-@settings(deadline=None, max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     columns=st.lists(st.tuples(names | st.sampled_from(["fid", "geometry", "geom", "ID", "id"]), values), max_size=4)
 )

@@ -468,3 +468,21 @@ def test_the_world_is_in_the_crs_that_is_said_wherever_its_boundary_is_from(tmp_
 def test_what_is_no_layer_is_refused_with_what_would_be(wrong: Any) -> None:
     with pytest.raises(InputError, match="must be a path, a GeoDataFrame, a GeoSeries or shapely geometries"):
         World.make(BOX, out_of_bounds=wrong)
+
+
+def test_bridges_are_land_and_other_roads_over_water_are_not() -> None:
+    import pyarrow as pa
+
+    from pointveil.world.layers import Layer
+
+    river = shapely.box(10.009, 49.99, 10.011, 50.02)
+    lines = np.array([shapely.LineString([(10.0, y), (10.02, y)]) for y in (50.003, 50.009)])
+    roads = Layer(lines, pa.table({"bridge": ["yes", "no"]}), "EPSG:4326", "roads")
+
+    world = World.make((10.0, 50.0, 10.02, 50.012), out_of_bounds=river, roads=roads)
+
+    over_water = world.projection.to_metres(np.array([(10.01, 50.003), (10.01, 50.009), (10.01, 50.006)]))
+    assert world.on_land(over_water).tolist() == [True, False, False]
+    beside = over_water[0] + np.array([(0.0, 11.0), (0.0, -11.0), (0.0, 13.0)])
+    assert world.on_land(beside).tolist() == [True, True, False]
+    assert world.land.within(world.boundary_m.buffer(1e-6))

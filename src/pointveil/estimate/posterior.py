@@ -25,7 +25,13 @@ def denoise(noisy: NoisyCounts, prior: Floats, leaves: Leaves) -> Estimates:
     """Return the posterior of each leaf's true count."""
     # Leaves are sorted by the count that their neighbours predict, and cut into groups of at least 400. Leaves of one
     # group are alike, so the distribution of their true counts can be fitted to their noisy ones (empirical Bayes).
-    expected = expect_from_neighbours(noisy.values.astype(np.float64), prior, leaves, noisy.variance)
+    return posterior_by_kind(
+        noisy, expect_from_neighbours(noisy.values.astype(np.float64), prior, leaves, noisy.variance)
+    )
+
+
+def posterior_by_kind(noisy: NoisyCounts, expected: Floats) -> Estimates:
+    """Return the posterior of each true count, sorted into kinds by what was expected, (n,) people."""
     order = np.argsort(expected, kind="stable")
     kinds = int(np.clip(len(order) // LEAST_OF_A_KIND, 1, MOST_KINDS))
     result = np.empty((3, len(order)))

@@ -5,12 +5,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells import Floats, Ints
+from pointveil.cells import Bools, Floats, Ints
 from pointveil.estimate.consistency import project_to_total
 from pointveil.vault import NoisyCounts
 
 ROUNDS = 10
 LEAST = 1e-6
+CLEAR = 5.0  # standard deviations of the noise that no bin's count is expected to be off by
+SETTLING_ROUNDS = 60
+CLOSE = 0.1  # standard deviations within which a bin of distance counts as fitted
+FARTHEST = 1e3  # a factor that would have to be farther from one stands for something that cannot be had
 
 
 class RoadLaw(NamedTuple):
@@ -47,7 +51,48 @@ def learn_road_law(pieces: Pieces, counts: Floats, distances: NoisyCounts) -> Ro
     flat = np.bincount(pieces.bin, pieces.area * density[pieces.region], len(distances.values)).astype(np.float64)
     people = shrink(distances.values.astype(np.float64), flat, distances.variance)
     people = np.where(flat > 0, project_to_total(people, flat.sum()), 0.0)
+    people = at_most(people, most_by_bin(pieces, counts, len(people), distances.variance))
     return RoadLaw(fit_factors(pieces, counts, people), people)
+
+
+def most_by_bin(pieces: Pieces, counts: Floats, bins: int, variance: float) -> Floats:
+    """Return how many people each bin of distance may have, (bins,), given the regions that have such places."""
+    # Noise may give a bin more people than its regions hold. Its factor would then grow without limit, and next to it
+    # all others would look alike. So a bin takes at most half of its regions' people, unless noise cannot explain more.
+    reach = np.bincount(pieces.bin, counts[pieces.region], bins).astype(np.float64)
+    return np.asarray(np.maximum(reach / 2, reach - CLEAR * np.sqrt(variance)), dtype=np.float64)
+
+
+def at_most(people: Floats, most: Floats) -> Floats:
+    """Return (n,) people with none above its `most`; what is cut off goes to the others in proportion, if it can."""
+    total = people.sum()
+    kept = np.minimum(people, most)
+    for _ in range(ROUNDS):
+        free = kept < most
+        here = float(kept[free].sum())
+        if here <= 0:
+            break
+        kept[free] *= (total - float(kept[~free].sum())) / here
+        kept = np.minimum(kept, most)
+    return kept
+
+
+def settle(pieces: Pieces, squares: Floats, held: Bools, people: Floats, variance: float) -> tuple[Floats, Floats]:
+    """Return factors by square and by bin under which squares have their totals and bins of distance their people.
+
+    The pieces' areas are people here. Bins and those squares that are `held` have the last word in turn, until the bins
+    fit well within their noise. Squares have the very last: where both cannot be had, places win over distances.
+    """
+    by_bin = np.ones(len(people))
+    close = CLOSE * np.sqrt(variance)
+    for left in reversed(range(SETTLING_ROUNDS)):
+        now = np.bincount(pieces.region, pieces.area * by_bin[pieces.bin], minlength=len(squares))
+        by_square = np.where(held, squares / np.maximum(now, 1e-12), 1.0)
+        here = np.bincount(pieces.bin, pieces.area * by_square[pieces.region], minlength=len(people)) * by_bin
+        if left == 0 or np.abs(here - people).max() < close:
+            break
+        by_bin = np.clip(by_bin * people / np.maximum(here, 1e-9), 1 / FARTHEST, FARTHEST)
+    return by_square, by_bin
 
 
 def shrink(noisy: Floats, prior: Floats, variance: float) -> Floats:

@@ -1,12 +1,16 @@
 """Make the counts of small areas agree with those of large ones."""
 
+import math
+
 import numpy as np
+from numpy.typing import NDArray
 
 from pointveil.cells import Floats, Leaves
 from pointveil.estimate.posterior import Estimates
 from pointveil.vault import NoisyCounts
 
 SURE = 3.0  # standard deviations above zero that a total must have to be believed
+UNLIKELY = 1e-3  # the chance that any one of all noisy counts is farther from its true one than is allowed for
 
 
 def at_most_the_total(counts: Floats, *answers: NoisyCounts) -> Floats:
@@ -34,6 +38,14 @@ def fuse_blocks(estimates: Estimates, blocks: Leaves, counted: NoisyCounts, leav
     return np.asarray(np.maximum(moved, 0.0), dtype=np.float64)
 
 
+def block_doubts(blocks: Leaves, of_blocks: NoisyCounts, leaves: Leaves, of_leaves: NoisyCounts, level: int) -> Floats:
+    """Return the standard deviation of each block's total, (blocks,), that its own count and its leaves' tell."""
+    inside = leaves.level <= level
+    parts = np.bincount(blocks.leaf_at[leaves.column, leaves.row][inside], minlength=len(of_blocks.values))
+    sure = 1 / of_blocks.variance + 1 / (np.maximum(parts, 1) * of_leaves.variance)
+    return np.asarray(1 / np.sqrt(sure), dtype=np.float64)
+
+
 def match_totals(counts: Floats, leaves: Leaves, level: int, *answers: tuple[Leaves, NoisyCounts]) -> Floats:
     """Return counts rescaled to the noisy total of each large square, where that is clearly above zero."""
     # A square's total combines the sums of all answers within it by inverse-variance weighting. Totals near zero are
@@ -51,3 +63,16 @@ def match_totals(counts: Floats, leaves: Leaves, level: int, *answers: tuple[Lea
     # `total` is still weighted, so its standard deviation is the root of `sure`.
     believed = (total > SURE * np.sqrt(sure)) & (now > 0)
     return np.asarray(counts * np.where(believed, total / sure / np.maximum(now, 1e-9), 1.0)[square], dtype=np.float64)
+
+
+def within_noise(mass: Floats, square: NDArray[np.integer], noisy: NoisyCounts) -> Floats:
+    """Return (entries,) people rescaled, in place, where those of a square are farther from its answer than noise goes.
+
+    `square` is the one of each entry. With a chance of 999 in 1,000 every true count is within this reach of its noisy
+    one, so a released count that is not must be wrong.
+    """
+    reach = math.log(len(noisy.values) / UNLIKELY) / float(noisy.noise_epsilon)
+    now = np.bincount(square, mass, minlength=len(noisy.values))
+    nearest = np.maximum(np.clip(now, noisy.values - reach, noisy.values + reach), 0.0)
+    mass *= np.where(now > 0, nearest / np.maximum(now, 1e-9), 1.0)[square]
+    return mass

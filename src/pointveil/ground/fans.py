@@ -7,8 +7,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from pointveil.cells.arrays import Bools, Floats, Ints
-from pointveil.cells.regions import Regions
+from pointveil.cells import Bools, Floats, Ints, Regions
 from pointveil.ground.clipping import LandOf
 from pointveil.ground.triangles import Triangulation, triangle_areas
 from pointveil.world.world import World

@@ -6,10 +6,7 @@ from typing import Any
 import numpy as np
 import shapely
 
-from pointveil.cells.arrays import Bools, Floats, Ints
-from pointveil.cells.raster import Raster
-from pointveil.cells.regions import Regions
-from pointveil.cells.sites import RegionSites
+from pointveil.cells import Bools, Floats, Ints, Raster, Regions, RegionSites
 from pointveil.ground.clipping import LandOf
 from pointveil.ground.quadtree import hilbert_index
 from pointveil.world.world import World
@@ -18,18 +15,22 @@ TRIES = 40
 COMPARED = 8_000_000  # pixels that are looked at together
 
 
-def pick_in_entries(raster: Raster, entry: Ints, rng: np.random.Generator) -> Floats:
-    """Return an even random place in each entry: one of its sites, or anywhere in one of its pixels."""
-    number = np.floor(rng.random(len(entry)) * raster.entry_area[entry]).astype(np.int64)
+def pick_in_entries(raster: Raster, entry: Ints, within: Floats, rng: np.random.Generator) -> Floats:
+    """Return a place in each entry, even within it: one of its sites, or anywhere in one of its pixels.
+
+    `within` is how far through the entry each place is, from 0 to below 1: its pixels are taken in order.
+    """
+    number = np.floor(within * raster.entry_area[entry]).astype(np.int64)
     if raster.sites is not None and raster.first_site is not None:
         return np.asarray(raster.sites[raster.first_site[entry] + number])
     cell = raster.entry_cell[entry]
     patch = raster.patch[cell]
-    pixel = rng.integers(0, raster.per_side**2, len(entry))
+    pixel = np.floor(within * raster.per_side**2).astype(np.int64)
     fine = np.flatnonzero(patch >= 0)
     for part in np.array_split(fine, len(fine) * raster.per_side**2 // COMPARED + 1):
         fits = raster.pixels[patch[part]] == raster.entry_bin[entry[part], None]
-        pixel[part] = np.argmax(np.cumsum(fits, axis=1, dtype=np.int32) > number[part, None], axis=1)
+        before = np.cumsum(raster.entry_area[entry[part]], dtype=np.int64) - raster.entry_area[entry[part]]
+        pixel[part] = np.flatnonzero(fits)[before + number[part]] % raster.per_side**2
     place = rng.random((len(entry), 2))
     place += np.column_stack([pixel // raster.per_side, pixel % raster.per_side])
     place *= raster.side / raster.per_side

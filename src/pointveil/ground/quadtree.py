@@ -5,9 +5,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells.arrays import Floats, Ints, ShortInts, blocks
-from pointveil.cells.leaves import Leaves
-from pointveil.cells.raster import Raster
+from pointveil.cells import Floats, Ints, Leaves, Raster, blocks
+from pointveil.cells.arrays import ShortInts
 
 Number = TypeVar("Number", np.int64, np.float64)
 

@@ -5,9 +5,7 @@ import dataclasses
 import hashlib
 import io
 import os
-import shutil
 import sys
-import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,6 @@ from pointveil.files.whole import write_whole
 
 VERSION = 3
 USUAL_GIGABYTES = 4.0
-STALE_SECONDS = 3600  # after so long, what was not finished never will be
 DIGEST_BYTES = 32
 # A raster with sites of its own is not kept on disk.
 KEPT = [field.name for field in dataclasses.fields(Raster) if field.default is dataclasses.MISSING]
@@ -35,7 +32,7 @@ def cache_folder() -> Path:
 
 
 def cache_limit() -> float:
-    """Return how many bytes may be kept: POINTVEIL_CACHE_GB, or what is usual where that says no number."""
+    """Return how many bytes of rasters may be kept on disk: POINTVEIL_CACHE_GB, or what is usual."""
     try:
         gigabytes = float(os.environ["POINTVEIL_CACHE_GB"])
     except (KeyError, ValueError):  # no reason to stop a release
@@ -84,10 +81,7 @@ def write_cached(path: Path, raster: Raster) -> None:
 
 
 def _clean(folder: Path, limit: float) -> None:
-    """Delete what was never finished, and the rasters that were not used for longest, down to a number of bytes."""
-    for path in folder.glob(".raster-*"):
-        if path.stat().st_mtime < time.time() - STALE_SECONDS:
-            shutil.rmtree(path, ignore_errors=True)
+    """Delete the rasters that were not used for longest, down to a number of bytes."""
     files = sorted((path.stat().st_mtime, path.stat().st_size, path) for path in folder.glob("raster-*"))
     total = sum(size for _, size, _ in files)
     for _, size, path in files:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import shapely
@@ -30,8 +30,6 @@ MOST_PIXELS = 4e7
 SLIVER_SITES = 1000
 LEAST_LAND = 0.02  # the part of the land that a far bin must have
 AREA_CELL, MOST_CELLS = 25.0, 4e7  # side in metres, and number, of the cells that measure the land near roads
-
-_AREAS: WeakKeyDictionary[World, float] = WeakKeyDictionary()
 
 
 class Sizes(NamedTuple):
@@ -73,14 +71,9 @@ def road_lines(world: World) -> NDArray[Any]:
     return np.zeros(0, dtype=object) if world.roads is None else np.asarray(Network.of(world).edges.lines)
 
 
+@lru_cache(maxsize=8)
 def peopled_area(world: World) -> float:
     """Return the area of land near roads in square metres, or of all land where there are no roads."""
-    if world not in _AREAS:
-        _AREAS[world] = _peopled_area(world)
-    return _AREAS[world]
-
-
-def _peopled_area(world: World) -> float:
     lines = road_lines(world)
     width, height = world.size
     side = max(AREA_CELL, float(np.sqrt(width * height / MOST_CELLS)))

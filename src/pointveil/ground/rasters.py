@@ -5,8 +5,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from pointveil.cells.arrays import Floats
-from pointveil.cells.raster import Raster
+from pointveil.cells import Floats, Raster
 from pointveil.ground.raster_cache import cache_file, read_cached, write_cached
 from pointveil.ground.rasterizing import make_raster
 from pointveil.world.world import World

@@ -67,13 +67,8 @@ class Triangulation:
         first, second = rng.random((2, len(region)))
         over = first + second > 1  # the other half of the parallelogram: turn it back
         first[over], second[over] = 1 - first[over], 1 - second[over]
-        corner, one_side, other_side = self._sides
-        xy = np.empty((len(region), 2))
-        for axis in range(2):
-            xy[:, axis] = corner[axis].take(triangle)
-            xy[:, axis] += first * one_side[axis].take(triangle)
-            xy[:, axis] += second * other_side[axis].take(triangle)
-        return xy
+        corner, one_side, other_side = (side.take(triangle, axis=0) for side in self._sides)
+        return np.asarray(corner + first[:, None] * one_side + second[:, None] * other_side)
 
     def _pick_triangles(self, region: Ints, rng: np.random.Generator) -> Ints:
         """Return a triangle of each region, each with a chance as large as its area."""
@@ -97,10 +92,10 @@ class Triangulation:
         return np.searchsorted(self.region, np.arange(self.regions), side="right") - 1
 
     @cached_property
-    def _sides(self) -> list[list[Floats]]:
-        """A corner and the two sides from it, each as its x and its y."""
-        a, b, c = (self.corners[:, corner] for corner in range(3))
-        return [[np.ascontiguousarray(part[:, axis]) for axis in range(2)] for part in (a, b - a, c - a)]
+    def _sides(self) -> tuple[Floats, Floats, Floats]:
+        """A corner of each triangle, and the two sides from it."""
+        a, b, c = self.corners.transpose(1, 0, 2)
+        return np.ascontiguousarray(a), b - a, c - a
 
 
 def _parts(shapes: NDArray[Any]) -> tuple[NDArray[Any], Ints]:
@@ -120,19 +115,12 @@ def _are_convex(parts: NDArray[Any]) -> Bools:
     points, part = shapely.get_coordinates(parts, return_index=True)
     within = part[1:] == part[:-1]
     steps, part = np.diff(points, axis=0)[within], part[1:][within]
-    following = np.arange(1, len(part) + 1)
-    following[_ends(part)] = np.flatnonzero(_ends(part[::-1])[::-1])
+    last = np.append(part[1:] != part[:-1], True)[: len(part)]
+    following = np.where(last, np.searchsorted(part, part), np.arange(1, len(part) + 1))
     turns = steps[:, 0] * steps[following, 1] - steps[:, 1] * steps[following, 0]
     left = np.bincount(part, turns > 0, len(parts))
     right = np.bincount(part, turns < 0, len(parts))
     return np.asarray(((left == 0) | (right == 0)) & (shapely.get_num_interior_rings(parts) == 0))
-
-
-def _ends(sorted_numbers: Ints) -> Bools:
-    """Return which numbers are the last of a run of equal ones."""
-    ends = np.ones(len(sorted_numbers), dtype=bool)
-    ends[:-1] = sorted_numbers[1:] != sorted_numbers[:-1]
-    return ends
 
 
 def _fans(parts: NDArray[Any]) -> tuple[Floats, Ints]:

@@ -2,8 +2,8 @@
 
 import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,46 +23,41 @@ PAIRS = 1 << 15  # pairs of cell and candidate at a time: the work stays in the 
 FAR = 2  # diagonals of a cell of the grid: farther from all roads points are rare
 MOST_FAR = 64  # candidates that a far cell of the grid may have
 SLACK = 1e-6  # metres; far more than any rounding
+BY_CELL = ("column", "row", "distance", "counts", "before")  # the tables of `Cells` with one row for each cell
 
 
 def search_over(segments: Segments, bounds: Bounds) -> CandidateGrid:
     """Make cells over the part of a box that has segments, then cut those with many candidates."""
     grid, halvings = _grid(segments, bounds)
     level = Cells.of(segments, grid, halvings)
-    nodes = _Nodes([], [], [], [])
+    strides: list[int] = []
+    tables: list[tuple[ShortInts, Ints, ShortInts]] = []
+    nodes = 0
     place, size = level.row * grid.columns + level.column, len(grid)
     for depth in range(MOST_CUTS + 1):
         near = level.distance <= far_from(grid)
         cut = _worth_cutting(level, near, depth, len(segments))
-        nodes.add(level, cut, place, size)
+        nodes += size
+        strides.append(int(cut.sum()))
+        tables.append(_nodes(level, cut, place, size, nodes))
         if not cut.any():
             break
         level = level.only(cut).halved(segments)
         place, size = np.arange(len(level)), len(level)
-    first = np.concatenate([[0], np.cumsum(np.concatenate(nodes.counts))])
-    children, candidates = np.concatenate(nodes.children), np.concatenate(nodes.candidates)
-    return CandidateGrid(segments, grid, children, np.array(nodes.strides), first, candidates)
+    children, counts, candidates = (np.concatenate(parts) for parts in zip(*tables, strict=True))
+    first = np.concatenate([[0], np.cumsum(counts)])
+    return CandidateGrid(segments, grid, children, np.array(strides), first, candidates)
 
 
-@dataclass(frozen=True, eq=False)
-class _Nodes:
-    """What is known of each level of nodes, while the grid is made."""
+def _nodes(level: "Cells", cut: Bools, place: Ints, size: int, known: int) -> tuple[ShortInts, Ints, ShortInts]:
+    """Return children, number of candidates, and candidates of `size` nodes, after which `known` nodes are known.
 
-    children: list[ShortInts]
-    strides: list[int]
-    counts: list[Ints]
-    candidates: list[ShortInts]
-
-    def add(self, level: "Cells", cut: Bools, place: Ints, size: int) -> None:
-        """Add a level of `size` nodes, of which these cells stand at these places, some of them to be cut."""
-        known = sum(map(len, self.children)) + size
-        children, counts = np.full(size, -1, dtype=np.int32), np.zeros(size, dtype=np.int64)
-        children[place[cut]] = known + np.arange(cut.sum())
-        counts[place[~cut]] = level.counts[~cut]
-        self.children.append(children)
-        self.strides.append(int(cut.sum()))
-        self.counts.append(counts)
-        self.candidates.append(level.candidates[np.repeat(~cut, level.counts)])
+    The cells of this level stand at these places; those that are cut hand their candidates on to their children.
+    """
+    children, counts = np.full(size, -1, dtype=np.int32), np.zeros(size, dtype=np.int64)
+    children[place[cut]] = known + np.arange(cut.sum())
+    counts[place[~cut]] = level.counts[~cut]
+    return children, counts, level.candidates[np.repeat(~cut, level.counts)]
 
 
 def _worth_cutting(level: "Cells", near: Bools, depth: int, segments: int) -> Bools:
@@ -121,18 +116,13 @@ class Cells:
         far = far_from(grid)
         for left in reversed(range(halvings)):
             level = level.halved(segments)
-            is_far = level.distance > far + (level.diagonal / 2 if left else 0.0)
+            is_far = level.distance > far + (math.hypot(*level.size) / 2 if left else 0.0)
             # Far from roads, a cell of half the size has about a third of the candidates.
             level = level.only(~is_far | (level.counts <= MOST_FAR * 3**left))
         return level._in_rows(grid.columns)  # noqa: SLF001 - of the same class
 
     def __len__(self) -> int:
         return len(self.counts)
-
-    @property
-    def diagonal(self) -> float:
-        """Metres across a cell."""
-        return math.hypot(*self.size)
 
     def only(self, kept: Bools) -> "Cells":
         """Return some of the cells."""
@@ -143,47 +133,23 @@ class Cells:
 
         First come the south-western quarters of all cells, then the south-eastern, north-western and north-eastern.
         """
-        chunks = [list(chunk.quarters(segments)) for chunk in self._chunks()]
-        parts = [chunk[quarter] for quarter in range(4) for chunk in chunks]
-        column, row, distance, counts, before, candidates = (
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("column", "row", "distance", "counts", "before", "candidates")
-        )
-        return Cells(column, row, self.corner, self._half, distance, counts, before, candidates)
+        quarters = itertools.product((0, 1), (0, 1), self._chunks())
+        parts = [chunk._quarter(segments, right, up) for up, right, chunk in quarters]  # noqa: SLF001 - of the same class
+        joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in BY_CELL}
+        return replace(parts[0], **joined, candidates=np.concatenate([part.candidates for part in parts]))
 
-    def quarters(self, segments: Segments) -> Iterator["Cells"]:
-        """Yield the four quarters, each of all cells, with their own candidates."""
-        start_x, start_y, step_x, step_y, scale = (values.take(self.candidates) for values in segments.table)
-        width, height = self._half
-        # Where the middle of the south-western quarter lies, seen from each candidate: metres, and part of its length.
-        x, y = (self.column + 0.25) * self.size[0], (self.row + 0.25) * self.size[1]
-        away_x = np.repeat(x + self.corner[0], self.counts) - start_x
-        away_y = np.repeat(y + self.corner[1], self.counts) - start_y
-        part = (away_x * step_x + away_y * step_y) * scale
-        step_right, step_up = step_x * scale * width, step_y * scale * height
-        for up, right in itertools.product((0, 1), (0, 1)):
-            along = part + step_right if right else part.copy()
-            along += step_up if up else 0.0
-            np.maximum(along, 0.0, out=along)
-            np.minimum(along, 1.0, out=along)
-            far_x = away_x - along * step_x
-            far_x += right * width
-            along *= step_y
-            far_y = np.subtract(away_y, along, out=along)
-            far_y += up * height
-            far_x *= far_x
-            far_y *= far_y
-            far_x += far_y
-            yield self._quarter(right, up, far_x)
-
-    def _quarter(self, right: int, up: int, squared: Floats) -> "Cells":
-        """Return one quarter of each cell, with the candidates that are near enough to it."""
+    def _quarter(self, segments: Segments, right: int, up: int) -> "Cells":
+        """Return one quarter of each cell, with the candidates that are near enough to its middle."""
+        column, row = 2 * self.column + right, 2 * self.row + up
+        size = self.size[0] / 2, self.size[1] / 2
+        x, y = self.corner[0] + (column + 0.5) * size[0], self.corner[1] + (row + 0.5) * size[1]
+        every = np.repeat(x, self.counts), np.repeat(y, self.counts)
+        squared = segments.squared_distances(*every, self.candidates)
         first = np.cumsum(self.counts) - self.counts
         distance = np.sqrt(np.minimum.reduceat(squared, first)) if len(first) else np.zeros(0)
-        near = squared <= np.repeat((distance + (self.diagonal / 2 + SLACK)) ** 2, self.counts)
+        near = squared <= np.repeat((distance + (math.hypot(*size) + SLACK)) ** 2, self.counts)
         counts = np.add.reduceat(near, first, dtype=np.int64) if len(first) else first
-        own = (2 * self.column + right, 2 * self.row + up, self.corner, self._half, distance)
-        return Cells(*own, counts, self.counts, self.candidates[near])
+        return Cells(column, row, self.corner, size, distance, counts, self.counts, self.candidates[near])
 
     def _in_rows(self, columns: int) -> "Cells":
         """Return the cells row by row."""
@@ -191,10 +157,6 @@ class Cells:
         first = np.cumsum(self.counts) - self.counts
         cell, number = numbered(self.counts[order])
         return self._some(order, self.candidates[first[order][cell] + number])
-
-    @property
-    def _half(self) -> tuple[float, float]:
-        return self.size[0] / 2, self.size[1] / 2
 
     def _chunks(self) -> list["Cells"]:
         """Return the cells in parts that have about as many candidates as are worked on at a time."""
@@ -206,8 +168,7 @@ class Cells:
 
     def _some(self, which: Bools | Ints | slice, candidates: ShortInts) -> "Cells":
         """Return these cells, with their candidates."""
-        names = ("column", "row", "distance", "counts", "before")
-        return replace(self, **{name: getattr(self, name)[which] for name in names}, candidates=candidates)
+        return replace(self, **{name: getattr(self, name)[which] for name in BY_CELL}, candidates=candidates)
 
 
 def far_from(grid: Grid) -> float:

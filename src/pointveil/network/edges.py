@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pointveil.cells.arrays import Bools, Floats, Ints
 from pointveil.errors import InputError
-from pointveil.world.roads import Roads
+from pointveil.world.roads import NO, Roads
 from pointveil.world.world import World
 
 Lines = NDArray[Any]
@@ -19,7 +19,6 @@ SAME_PLACE = 1e-3  # metres: vertices that round to the same millimetre are one
 CLASS_COLUMNS = ("highway", "fclass", "road_class", "class")
 UNKNOWN = "road"
 MOST_CLASSES = 16
-NO = {"", "no", "none", "nan", "false", "f", "0"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +37,7 @@ def clean_edges(world: World) -> Edges:
     if world.roads is None:
         raise InputError("This world has no roads. Make it again with --roads (roads=).")
     lines, line = shapely.get_parts(world.roads.lines_m, return_index=True)
-    bridge = np.array([str(value or "").casefold() not in NO for value in _values(world.roads, "bridge")], dtype=bool)
+    bridge = world.roads.bridge
     names = np.array([_class_name(value) for value in _values(world.roads, *CLASS_COLUMNS)], dtype=object)
     inside, owner = _clip(lines, line, world.boundary_m)
     dry, dry_owner = _clip(inside[~bridge[owner]], owner[~bridge[owner]], world.land)
@@ -86,8 +85,9 @@ def _edges(lines: Lines, line: Ints, known: Bools) -> tuple[Lines, Ints]:
     once = _first_of_each(start, end, ~known[line[part]], len(places))
     # An edge ends where one, three or more pieces meet.
     node = np.bincount(np.concatenate([start[once], end[once]]), minlength=len(places)) != 2
-    node[vertex[shapely.get_num_coordinates(lines).cumsum() - 1]] = True
-    node[vertex[np.cumsum(shapely.get_num_coordinates(lines)) - shapely.get_num_coordinates(lines)]] = True
+    count = shapely.get_num_coordinates(lines)
+    ends = np.cumsum(count)
+    node[vertex[np.concatenate([ends - count, ends - 1])]] = True
     start, end, part = start[once], end[once], part[once]
     begins = np.ones(len(part), dtype=bool)
     begins[1:] = (part[1:] != part[:-1]) | (end[:-1] != start[1:]) | node[start[1:]]
@@ -113,19 +113,15 @@ def _join(pieces: Lines, kind: Ints) -> tuple[Lines, Ints]:
 
 def _vertices(points: Floats) -> tuple[Ints, Floats]:
     """Number the places that points stand on; return the number of each point, and where each place is."""
-    keys = np.rint(points / SAME_PLACE).astype(np.int64)
-    order = np.lexsort((keys[:, 1], keys[:, 0]))
-    differs = np.ones(len(points), dtype=bool)
-    differs[1:] = (keys[order][1:] != keys[order][:-1]).any(axis=1)
-    vertex = np.empty(len(points), dtype=np.int64)
-    vertex[order] = np.cumsum(differs) - 1
-    return vertex, points[order[differs]]
+    x, y = np.rint(points / SAME_PLACE).T
+    _, first, vertex = np.unique(x + 1j * y, return_index=True, return_inverse=True)
+    return vertex, points[first]
 
 
 def _first_of_each(start: Ints, end: Ints, last: Bools, places: int) -> Bools:
     """Mark one of all pieces between the same two places: the first, of those that need not come last."""
     pair = np.minimum(start, end) * places + np.maximum(start, end)
-    order = np.lexsort((np.arange(len(pair)), last, pair))
+    order = np.lexsort((last, pair))
     once = np.zeros(len(pair), dtype=bool)
     once[order[np.diff(pair[order], prepend=-1) != 0]] = True
     return once

@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells.arrays import Bounds, Floats, Ints
+from pointveil.cells import Bounds, Floats, Ints, Streets
 from pointveil.cells.segments import Segments
-from pointveil.cells.streets import Streets
 from pointveil.network.candidates import search_over
 from pointveil.world.shapes import straight_pieces
 

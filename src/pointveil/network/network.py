@@ -7,8 +7,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from pointveil.cells.arrays import Bounds, Floats
-from pointveil.cells.streets import Nearest, Streets
+from pointveil.cells import Bounds, Floats, Nearest, Streets
 from pointveil.network.edges import Edges, clean_edges
 from pointveil.network.lines import streets_of
 from pointveil.world.world import World

@@ -5,10 +5,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from pointveil.cells.arrays import Bools, Floats, Ints, blocks
-from pointveil.cells.grid import Grid
-from pointveil.cells.street_cells import RoadBins, RoadCells
-from pointveil.cells.streets import Streets
+from pointveil.cells import Bools, Floats, Grid, Ints, RoadBins, RoadCells, Streets, blocks, numbered
 from pointveil.network.lines import places_along
 from pointveil.network.network import Network
 from pointveil.world.world import World
@@ -85,8 +82,9 @@ def _dry_edges(network: Network, world: World) -> Bools:
     """Return which edges are on land: all but the bridges with none below them."""
     dry = np.ones(len(network), dtype=bool)
     bridges = np.flatnonzero(network.edges.bridge)
-    number = np.maximum(2, np.ceil(network.lengths[bridges] / LEAST_DRY)).astype(np.int64)
-    for edge, count in zip(bridges, number, strict=True):
-        along = (np.arange(count) + 0.5) / count * network.lengths[edge]
-        dry[edge] = world.on_land(places_along(network.streets.segments, np.full(count, edge), along)[0]).any()
+    tries = np.maximum(2, np.ceil(network.lengths[bridges] / LEAST_DRY)).astype(np.int64)
+    bridge, number = numbered(tries)
+    along = (number + 0.5) / tries[bridge] * network.lengths[bridges[bridge]]
+    places, _ = places_along(network.streets.segments, bridges[bridge], along)
+    dry[bridges] = np.bincount(bridge, world.on_land(places), len(bridges)) > 0
     return dry

@@ -45,6 +45,8 @@ class Divided(Protocol):
 class Partitioner(Protocol):
     """Divides the world and counts each region.
 
+    Every release asks for the "total" first, before `divide`; who asks for it again gets the same answer. A partitioner
+    may say in which cells that is counted, with `total_cells(world, epsilon)`; epsilon is that of one point, in all.
     It may also have `post_processing` (what it does to noisy answers, in words, for the statement), `needs_roads`
     (False if left out) and `divides_into` ("regions" if left out; a placement `fills` the same).
     """
@@ -76,7 +78,7 @@ def partitioner(kind: Kind) -> Kind:
 
 
 def ask_total(vault: Respondent, share: Share) -> int:
-    """Ask for the noisy number of points; at least one, so that grids can be sized by it."""
+    """Return the noisy number of points, which a release has asked first; at least one, so that grids can be sized."""
     return max(1, int(vault.count(Everywhere(), share).values[0]))
 
 

@@ -64,6 +64,7 @@ class RoadSegments:
     )
     needs_roads: ClassVar[bool] = True
     divides_into: ClassVar[str] = "roads"
+    edition: ClassVar[int] = 2  # since the total is asked first
 
     def __post_init__(self) -> None:
         if not LEAST_REACH <= self.reach < math.inf:

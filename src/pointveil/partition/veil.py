@@ -9,20 +9,25 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from pointveil.cells import COARSER, Distances, Everywhere, Floats, Leaves, Precision, Raster, blocks
+from pointveil.cells import COARSER, Distances, Everywhere, Floats, Leaves, Precision, Raster, SmallSquares, blocks
 from pointveil.estimate.consistency import project_to_total
 from pointveil.estimate.posterior import denoise
-from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law
-from pointveil.estimate.totals import at_most_the_total, fuse_blocks, match_totals
+from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law, settle
+from pointveil.estimate.totals import SURE, at_most_the_total, block_doubts, fuse_blocks, match_totals, within_noise
 from pointveil.ground import leaves_from_levels, peopled_area, raster_of, split_levels
 from pointveil.partition.base import Budget, partitioner
-from pointveil.vault import NoisyCounts, Respondent, Share
+from pointveil.partition.crowds import Plan, count_cells_again, count_pixels_again
+from pointveil.vault import Cells, NoisyCounts, Respondent, Share
 from pointveil.world import World
 
 COARSEST_CELL, FINEST_CELL = 64.0, 5.0  # metres
 MOST_CELLS = 2**24
 BLOCK_LEVELS = 3  # a block is 2**3 cells wide at least, and the largest leaves are up to 2**3 blocks wide
 DISTRICT_LEVELS = 2  # a district is 2**2 times as wide as the largest leaves
+LEAST_CROWD = 15.0  # people on one place, times epsilon, from which on a second count finds them
+TELLING = 17.0  # the total must be so many times the least crowd, over epsilon, for the answer to tell
+MOSTLY = 0.5  # the part of all people in crowds from which on second counts pay
+AGAIN = Fraction(24, 100)  # the part of what counts may cost for each of the two second counts
 FEW = 400.0  # points times epsilon below which blocks are counted once, as a uniform grid would, and not cut
 FEW_POINTS = 10.0  # points per block, times epsilon, in that case
 LEAST_FOR_ROUNDING = Fraction(1, 2)  # epsilon from which on it is worth asking how records are rounded
@@ -53,15 +58,6 @@ class Lattice:
     top: int  # level of the largest leaves
 
 
-@dataclass(frozen=True)
-class Plan:
-    """The leaves to be counted, the people expected in each, and the factor of each bin of distance so far."""
-
-    leaves: Leaves
-    expected: Floats
-    factor: Floats
-
-
 @partitioner
 @dataclass(frozen=True)
 class Veil:
@@ -83,7 +79,7 @@ class Veil:
     Examples
     --------
     >>> pv.Method(pv.Veil(blur=2), pv.Density(), pv.METHODS["veil"].split).purposes
-    ('total', 'district', 'shape', 'offset', 'count')
+    ('total', 'district', 'shape', 'offset', 'crowd', 'count')
     """
 
     block_points: float = 30.0
@@ -91,21 +87,27 @@ class Veil:
     leaf_side: float = 64.0
     leaf_slope: float = 0.5
     blur: float = 1.0
-    spends: ClassVar[tuple[str, ...]] = ("total", "district", "shape", "offset", "count")
+    spends: ClassVar[tuple[str, ...]] = ("total", "district", "shape", "offset", "crowd", "count")
     post_processing: ClassVar[tuple[str, ...]] = (
         "counts smoothed using neighbouring squares and a fitted distribution",
         "squares reconciled with blocks and with the totals of large squares and districts",
         "people spread within squares by distance to the nearest road",
+        "crowded places found by second counts, if people stand on few exact places",
+        "blocks and districts brought back within the reach of noise from their answers",
     )
     divides_into: ClassVar[str] = "places"
+    edition: ClassVar[int] = 2
+
+    def total_cells(self, world: World, epsilon: Fraction) -> Cells:
+        """Return the cells of the first question: how many there are, and how coarsely their places are rounded."""
+        # The total is then a sum of several noisy counts, and less sure: more than a small epsilon can afford.
+        return Precision(world.projection.plane) if epsilon >= LEAST_FOR_ROUNDING else Everywhere()
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> PlaceMasses:
-        """Ask how many and how rounded, then districts, blocks, distances to roads, and leaves."""
+        """Ask how many and how rounded, then districts, blocks, distances to roads, crowds, and leaves."""
         shares = _without_roads(budget) if world.roads is None else budget
         epsilon = sum((share.epsilon for share in shares.values()), Fraction(0)) / vault.points_per_unit
-        # The total is then a sum of several noisy counts, and less sure: more than a small epsilon can afford.
-        precision = Precision(world.projection.plane) if epsilon >= LEAST_FOR_ROUNDING else Everywhere()
-        totals = vault.count(precision, shares["total"])
+        totals = vault.count(self.total_cells(world, epsilon), shares["total"])
         total = max(1, int(totals.values.sum()))
         few = total * float(epsilon) < FEW
         side = math.sqrt(
@@ -120,9 +122,12 @@ class Veil:
         of_districts = vault.count(districts, shares["district"])
         of_blocks = vault.count(blocks, shares["shape"])
         distances = vault.count(Distances(raster), shares["offset"]) if "offset" in shares else None
+        count, again = self.second_counts(vault, total, raster, shares)
         # Nothing above has looked at a leaf: leaves are chosen by noisy answers, then counted with noise of their own.
-        plan = self.plan(lattice, blocks, of_blocks, distances, float(shares["count"].epsilon) / vault.points_per_unit)
-        of_leaves = vault.count(plan.leaves, shares["count"])
+        # Second counts come out of the leaves' share, but look closer at the same leaves, cut as they would be without.
+        leaf_epsilon = float(count.epsilon + (2 * again.epsilon if again else 0)) / vault.points_per_unit
+        plan = self.plan(lattice, blocks, of_blocks, distances, leaf_epsilon)
+        of_leaves = vault.count(plan.leaves, count)
         counts = denoise(of_leaves, plan.expected, plan.leaves)
         fused = fuse_blocks(counts, blocks, of_blocks, plan.leaves, lattice.block)
         answers = (plan.leaves, of_leaves), (blocks, of_blocks), (districts, of_districts)
@@ -130,7 +135,38 @@ class Veil:
         matched = match_totals(fused, plan.leaves, lattice.top, *answers[:2])
         matched = match_totals(matched, plan.leaves, lattice.top + DISTRICT_LEVELS, *answers)
         people = at_most_the_total(matched, totals, of_districts, of_blocks, of_leaves)
-        return PlaceMasses(raster, self.spread(plan, people, distances))
+        doubt = block_doubts(blocks, of_blocks, plan.leaves, of_leaves, lattice.block)
+        if again is not None:
+            plan, people = count_cells_again(vault, plan, people, self.expected_cells(plan, people), again)
+        mass = self.spread(plan, people, distances, blocks, doubt)
+        for squares, noisy in ((blocks, of_blocks), (districts, of_districts)):
+            mass = within_noise(mass, squares.leaf_of[raster.entry_cell], noisy)
+        if again is not None:
+            raster, mass = count_pixels_again(vault, raster, mass, again)
+        return PlaceMasses(raster, mass)
+
+    def second_counts(
+        self, vault: Respondent, total: int, raster: Raster, shares: Budget
+    ) -> tuple[Share, Share | None]:
+        """Ask whether people stand on few exact places, if that can be told; return what counts of leaves may cost.
+
+        If they do, each of two second counts may cost about a quarter of it: that is returned beside the rest.
+        """
+        crowd, count = shares["crowd"], shares["count"]
+        noise, leaf = (float(share.epsilon / vault.points_per_unit) for share in (crowd, count))
+        # So many that they stand out in a second count, and more than chance brings together where all are many.
+        least = math.ceil(max(LEAST_CROWD / leaf, math.sqrt(total) / 25))
+        if raster.sites is not None or total * noise < TELLING * least:
+            return Share("count", count.epsilon + crowd.epsilon), None
+        if vault.crowding(SmallSquares(), least, crowd).values[0] < MOSTLY * total:
+            return count, None
+        again = Share("count", count.epsilon * AGAIN)
+        return Share("count", count.epsilon - 2 * again.epsilon), again
+
+    def expected_cells(self, plan: Plan, counts: Floats) -> Floats:
+        """Return the people expected in every cell, (cells,), from the leaves' counts."""
+        weight = cell_weights(plan.leaves.raster, plan.factor)
+        return weight * smooth_rate(plan.leaves, counts, weight, self.blur)
 
     def count_once(self, vault: Respondent, blocks: Leaves, shares: Budget) -> PlaceMasses:
         """Spend all that is left on one count of the blocks: so few people do not allow anything finer."""
@@ -138,7 +174,7 @@ class Veil:
         noisy = vault.count(blocks, Share("count", left))
         counts = project_to_total(noisy.values.astype(np.float64), float(noisy.values.sum()))
         plan = Plan(blocks, counts, np.ones(blocks.raster.bins))
-        return PlaceMasses(blocks.raster, self.spread(plan, counts, None))
+        return PlaceMasses(blocks.raster, self.spread(plan, counts, None, blocks, np.zeros(len(blocks))))
 
     def lattice(self, world: World, side: float) -> Lattice:
         """Return the sizes for blocks of about this side, in metres."""
@@ -183,8 +219,13 @@ class Veil:
         leaves = leaves_from_levels(raster, level)
         return Plan(leaves, leaves.sum(expected), factor)
 
-    def spread(self, plan: Plan, counts: Floats, distances: NoisyCounts | None) -> Floats:
-        """Return the people expected at every place, (entries,), from the leaves' counts and the distances."""
+    def spread(
+        self, plan: Plan, counts: Floats, distances: NoisyCounts | None, blocks: Leaves, doubt: Floats
+    ) -> Floats:
+        """Return the people expected at every place, (entries,), from the leaves' counts and the distances.
+
+        `doubt` is the standard deviation of each block's total: blocks clearly above zero keep theirs.
+        """
         leaves, raster = plan.leaves, plan.leaves.raster
         weight = cell_weights(raster, plan.factor)
         leaf = leaves.leaf_of[raster.entry_cell]
@@ -195,9 +236,13 @@ class Veil:
         law: RoadLaw = learn_road_law(grouped(leaf, raster.entry_bin, raster.bins, mass), counts, distances)
         mass *= law.factor[raster.entry_bin]
         mass = _to_leaves(mass, leaf, counts)
-        # The histogram has the last word: it knows the distances of the whole city far better than any leaf does.
-        now = np.bincount(raster.entry_bin, mass, minlength=raster.bins)
-        mass *= (law.people / np.maximum(now, 1e-9))[raster.entry_bin]
+        # The histogram knows the distances of the whole city far better than any leaf does, but not where people are.
+        block = blocks.leaf_of[raster.entry_cell]
+        pieces = grouped(block, raster.entry_bin, raster.bins, mass)
+        totals = np.bincount(block, mass, minlength=len(blocks)).astype(np.float64)
+        by_block, by_bin = settle(pieces, totals, totals > SURE * doubt, law.people, distances.variance)
+        mass *= by_block[block]
+        mass *= by_bin[raster.entry_bin]
         return mass
 
 

@@ -6,16 +6,18 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells import Floats, Raster
+from pointveil.cells import Floats, Raster, blocks
 from pointveil.ground import pick_in_entries
 from pointveil.partition import Budget, PlaceMasses
 from pointveil.placement.base import placement
+from pointveil.placement.evening import even_out
 from pointveil.vault import Respondent
 from pointveil.world import World
 
 BLOCK = 2**18  # points at a time, so that many need little memory
 TRIES = 20
 SHAKE = 0.5
+ALMOST_ONE = 1 - 2.0**-53
 
 
 @placement
@@ -26,8 +28,9 @@ class Density:
     Parameters
     ----------
     spacing
-        "even": one point in each part, shaken by half a part, which keeps counts close to what is expected and shows
-        no pattern on a map. "independent": every point by itself, for analyses that need that; counts vary more.
+        "even": one point in each part, shaken by half a part and moved by up to one to where squares of 100 m lack
+        points, which keeps counts close to what is expected and shows no pattern on a map. "independent": every point
+        by itself, for analyses that need that; counts vary more.
 
     Examples
     --------
@@ -38,6 +41,7 @@ class Density:
     spacing: Literal["even", "independent"] = "even"
     fills: ClassVar[str] = "places"
     post_processing: ClassVar[tuple[str, ...]] = ("points placed in proportion to the expected number of people",)
+    edition: ClassVar[int] = 2
 
     def ask(self, vault: Respondent, world: World, counted: PlaceMasses, budget: Budget) -> None:
         """Ask nothing: the expected people of every place are known."""
@@ -45,17 +49,21 @@ class Density:
 
     def draw(self, world: World, counted: PlaceMasses, answers: None, count: int, rng: np.random.Generator) -> Floats:
         """Return points in random order."""
-        mass = counted.mass if counted.mass.any() else counted.raster.entry_area
+        raster = counted.raster
+        mass = counted.mass if counted.mass.any() else raster.entry_area.astype(np.float64)
         running = np.cumsum(mass)
         if count <= 0:
             return np.zeros((0, 2))
-        entry = np.searchsorted(running, self._parts(count, rng) * running[-1], side="right")
-        rng.shuffle(entry)
-        entry = np.minimum(entry, np.flatnonzero(mass)[-1])  # rounding may reach beyond the last place with people
+        at = np.sort(self._parts(count, rng)) * running[-1]  # in order, so that neighbours are looked up together
+        if self.spacing == "even":
+            at = even_out(raster, mass, at, rng)
+        last = np.flatnonzero(mass)[-1]  # rounding may reach beyond the last place with people
         xy = np.empty((count, 2))
-        for start in range(0, count, BLOCK):
-            xy[start : start + BLOCK] = _pick_dry(counted.raster, entry[start : start + BLOCK], world, rng)
-        return xy
+        for block in blocks(count, BLOCK):
+            entry = np.minimum(np.searchsorted(running, at[block], side="right"), last)
+            within = np.clip(1 - (running[entry] - at[block]) / np.maximum(mass[entry], 1e-300), 0.0, ALMOST_ONE)
+            xy[block] = _pick_dry(raster, entry, within, world, rng)
+        return xy[rng.permutation(count)]
 
     def _parts(self, count: int, rng: np.random.Generator) -> Floats:
         """Return where along all the expected people each point falls, from 0 to 1."""
@@ -66,11 +74,13 @@ class Density:
         return np.asarray((np.arange(count) + rng.random() + SHAKE * rng.random(count)) / count % 1.0)
 
 
-def _pick_dry(raster: Raster, entry: NDArray[np.intp], world: World, rng: np.random.Generator) -> Floats:
+def _pick_dry(
+    raster: Raster, entry: NDArray[np.intp], within: Floats, world: World, rng: np.random.Generator
+) -> Floats:
     """Return a place in each entry, (n, 2) metres; the shore cuts through pixels, so wet ones are tried again."""
-    xy = pick_in_entries(raster, entry, rng)
+    xy = pick_in_entries(raster, entry, within, rng)
     wet = np.flatnonzero(~world.on_land(xy))
     for _ in range(TRIES):
-        xy[wet] = pick_in_entries(raster, entry[wet], rng)
+        xy[wet] = pick_in_entries(raster, entry[wet], rng.random(len(wet)), rng)
         wet = wet[~world.on_land(xy[wet])]
     return xy

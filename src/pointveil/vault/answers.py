@@ -15,7 +15,8 @@ class NoisyCounts:
     values: NDArray[np.int64]  # one integer a cell; may be negative
     purpose: str  # what the question was for
     epsilon: Fraction  # what it cost
-    points_per_unit: int = 1  # that the protected unit may have: the noise is that much wider
+    points_per_unit: int = 1  # that the protected unit may have, times the least crowd if crowds were counted: the
+    # noise is that much wider
 
     @property
     def variance(self) -> float:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells import Codes
 from pointveil.vault.answers import NoisyCounts, NoisyPoints
 
 
@@ -26,7 +27,8 @@ class Share:
 class Cells(Protocol):
     """Public cells that say, for each point by itself, which one holds it.
 
-    `locate` must look at each row alone: the cell of one point may not depend on any other point.
+    `locate` must look at each row alone: the cell of one point may not depend on any other point. Cells that also
+    look at what the kept columns of a record say have `reads_codes = True`, and take the codes as a second argument.
     """
 
     def __len__(self) -> int: ...
@@ -49,7 +51,7 @@ class Sites(Protocol):
 
 
 class Respondent(Protocol):
-    """Something that answers the two questions: a vault, or a recording of one."""
+    """Something that answers the three questions: a vault, or a recording of one."""
 
     @property
     def points_per_unit(self) -> int:
@@ -57,6 +59,9 @@ class Respondent(Protocol):
 
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Answer with noise how many points are in each of these cells."""
+
+    def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
+        """Answer with noise how many points are in cells that hold at least so many."""
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Answer roughly where in each region the points are."""
@@ -76,24 +81,32 @@ class OneByOne:
         self._question = question
         self._tried = False
 
-    def locate(self, xy: NDArray[np.float64]) -> NDArray[np.int64]:
+    def locate(self, xy: NDArray[np.float64], codes: Codes = ()) -> NDArray[np.int64]:
         """Return the cell of each point."""
-        (found,) = self._tried_alone(lambda some: (self._question.locate(some),), xy)
+        (found,) = self._tried_alone(lambda some, coded: (located(self._question, some, coded),), xy, codes)
         return found
 
     def locate_sites(self, xy: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the region and the site of each point."""
-        region, site = self._tried_alone(self._question.locate_sites, xy)
+        region, site = self._tried_alone(lambda some, _: self._question.locate_sites(some), xy, ())
         return region, site
 
-    def _tried_alone(self, locate: Callable[[Any], Any], xy: NDArray[np.float64]) -> tuple[NDArray[np.int64], ...]:
-        found = tuple(one_each(part, xy) for part in locate(xy))
+    def _tried_alone(
+        self, locate: Callable[[Any, Codes], Any], xy: NDArray[np.float64], codes: Codes
+    ) -> tuple[NDArray[np.int64], ...]:
+        found = tuple(one_each(part, xy) for part in locate(xy, codes))
         for place in range(0 if self._tried else min(TRIED_ALONE, len(xy))):
             self._tried = True
-            point = xy[place : place + 1]
-            if any(one_each(own, point)[0] != part[place] for part, own in zip(found, locate(point), strict=True)):
+            only = slice(place, place + 1)
+            alone = locate(xy[only], tuple(each[only] for each in codes))
+            if any(one_each(own, xy[only])[0] != part[place] for part, own in zip(found, alone, strict=True)):
                 raise NotOneByOneError("locate must look at each point by itself: its neighbours changed its cell.")
         return found
+
+
+def located(cells: Any, xy: NDArray[np.float64], codes: Codes) -> Any:
+    """Ask cells where records are; only those that say so are handed the codes."""
+    return cells.locate(xy, codes) if getattr(cells, "reads_codes", False) else cells.locate(xy)
 
 
 def one_each(located: NDArray[np.int64], xy: NDArray[np.float64]) -> NDArray[np.int64]:

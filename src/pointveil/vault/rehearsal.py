@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.columns import Column, check_keep
 from pointveil.engines import LocalEngine
 from pointveil.errors import InputError
 from pointveil.formats import open_points
@@ -36,10 +37,11 @@ class Rehearsal(Vault):
         account: Account,
         protection: Protection,
         *,
+        keep: tuple[Column, ...],
         noise: str,
         words: Callable[[int], NDArray[np.uint64]],
     ) -> None:
-        super().__init__(engine, world, account, protection, noise=noise, words=words)
+        super().__init__(engine, world, account, protection, keep=keep, noise=noise, words=words)
         self.__engine = engine
 
     @classmethod
@@ -54,17 +56,20 @@ class Rehearsal(Vault):
         crs: str | None = None,
         person: str | None = None,
         max_points: int = 8,
+        keep: Any = (),
         ledger: None = None,
     ) -> Rehearsal:
         """Open a rehearsal; `Vault.rehearse` says it all."""
         if ledger is not None:
             raise InputError("A rehearsal is not private: it is refused by the ledger.")
         protection = Protection() if person is None else Protection(max_points, person)
-        points = open_points(source, columns=columns, crs=crs, person=person)
-        engine = make_engine(
-            points, world, protection, lambda: hashlib.sha256(f"bounding {seed}".encode()).digest()[:16]
-        )
-        return cls(engine, world, Account(exact_epsilon(epsilon)), protection, noise="exact", words=SeededWords(seed))
+        kept = check_keep(keep)
+        points = open_points(source, columns=columns, crs=crs, person=person, keep=kept)
+        kept = points.keep
+        key = hashlib.sha256(f"bounding {seed}".encode()).digest()[:16]
+        engine = make_engine(points, world, protection, kept, lambda: key)
+        account = Account(exact_epsilon(epsilon))
+        return cls(engine, world, account, protection, keep=kept, noise="exact", words=SeededWords(seed))
 
     @property
     def rehearsal(self) -> bool:
@@ -73,7 +78,7 @@ class Rehearsal(Vault):
 
     def exact_count(self, cells: Cells) -> NDArray[np.int64]:
         """Return the true number of points in each cell. Not private."""
-        return self.__engine.sum(lambda xy: tally_cells(cells, xy, len(cells)), len(cells))
+        return self.__engine.sum(lambda xy, codes: tally_cells(cells, xy, len(cells), codes), len(cells))
 
     def exact_points(self) -> NDArray[np.float64]:
         """Return the real points, in metres. Not private."""

@@ -1,4 +1,4 @@
-"""The vault: holds the real points, answers two questions, and pays before it answers."""
+"""The vault: holds the real points, answers three questions, and pays before it answers."""
 
 from __future__ import annotations
 
@@ -8,24 +8,26 @@ import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells import Codes
+from pointveil.columns import Column, check_keep
 from pointveil.engines import AtMost, LocalEngine, fresh_key
 from pointveil.errors import InputError
-from pointveil.formats import DamagedError, Layout, PointSource, open_points
+from pointveil.files.places import public_name
+from pointveil.formats import DamagedError, Layout, PointSource, as_named, open_points
 from pointveil.ledger import OWN, Charge, Ledger, Own, open_ledger
-from pointveil.statement import Spend, Statement, describe
+from pointveil.statement import Asked, Spend, Statement, describe
 from pointveil.vault.account import Account, exact_epsilon
 from pointveil.vault.answers import NoisyCounts, NoisyPoints
 from pointveil.vault.cleaning import Cleaner
 from pointveil.vault.kernel import scatter_tokens
 from pointveil.vault.noise import NOISES, secure_words
 from pointveil.vault.protection import Protection
-from pointveil.vault.questions import Cells, NotOneByOneError, OneByOne, Share, Sites, one_each
+from pointveil.vault.questions import Cells, NotOneByOneError, OneByOne, Share, Sites, located, one_each
 from pointveil.world import World
 
 if TYPE_CHECKING:
@@ -39,7 +41,8 @@ class Vault:
     """The only thing that holds real points; made with `Vault.open`.
 
     It has no length, cannot be iterated, copied or pickled, and shows nothing but its budget.
-    Two questions may be asked, `count` and `scatter`. Each is charged first, then asked, then answered with noise.
+    Three questions may be asked, `count`, `crowding` and `scatter`. Each is charged first, then asked, then answered
+    with noise.
 
     Examples
     --------
@@ -52,11 +55,13 @@ class Vault:
         "__account",
         "__charge",
         "__engine",
+        "__keep",
         "__ledger",
         "__lock",
         "__noise",
         "__protection",
         "__release",
+        "__stop",
         "__words",
         "__world",
     )
@@ -69,14 +74,16 @@ class Vault:
         account: Account,
         protection: Protection,
         *,
+        keep: tuple[Column, ...] = (),
         noise: str = "exact",
         words: Callable[[int], NDArray[np.uint64]] = secure_words,
         ledger: Callable[[bytes | None], Charge] | None = None,
+        stop: Callable[[int, Fraction], None] | None = None,
     ) -> None:
         if noise not in NOISES:
             raise InputError(f"noise must be one of {', '.join(NOISES)}, not {noise!r}.")
         self.__engine, self.__world, self.__account, self.__protection = engine, world, account, protection
-        self.__noise, self.__words, self.__ledger = noise, words, ledger
+        self.__keep, self.__noise, self.__words, self.__ledger, self.__stop = keep, noise, words, ledger, stop
         if words is not secure_words and not self.rehearsal:
             raise InputError("Only a rehearsal may take its randomness from elsewhere than the operating system.")
         self.__lock = threading.Lock()
@@ -94,6 +101,7 @@ class Vault:
         crs: str | None = None,
         person: str | None = None,
         max_points: int = 8,
+        keep: Any = (),
         noise: str = "exact",
         ledger: Ledger | str | PathLike[str] | Own | None = OWN,
         dataset: str | None = None,
@@ -117,6 +125,8 @@ class Vault:
             The coordinate system of the points, if the file does not say: EPSG:4326 otherwise.
         person, max_points
             The column that says whose point it is, and how many points of one person are used.
+        keep
+            The columns to keep beside the place: `Time`, `Category`, `Number` or `Id`, or texts as for --keep.
         noise
             "exact" (our own sampler, proved in noise.md) or "opendp" (needs that extra).
         ledger, dataset, request, purpose
@@ -128,19 +138,22 @@ class Vault:
         """
         spendable = exact_epsilon(epsilon)
         protection = Protection() if person is None else Protection(max_points, person)
-        points = open_points(source, columns=columns, crs=crs, person=person)
-        engine = make_engine(points, world, protection)
+        kept = check_keep(keep)
+        points = open_points(source, columns=columns, crs=crs, person=person, keep=kept)
+        kept = points.keep
+        engine = make_engine(points, world, protection, kept)
         pay: Callable[[bytes | None], Charge] | None = None
         book = open_ledger(ledger)
         if book is not None:
-            name = dataset or _name_of(source)
+            name = dataset or public_name(as_named(source))
 
             def pay(content: bytes | None) -> Charge:
                 return book.charge(
                     dataset=name, content=content, epsilon=spendable, purpose=purpose or {}, request=request, seed=seed
                 )
 
-        return cls(engine, world, Account(spendable), protection, noise=noise, ledger=pay)
+        stop = None if book is None else book.stop
+        return cls(engine, world, Account(spendable), protection, keep=kept, noise=noise, ledger=pay, stop=stop)
 
     @classmethod
     def rehearse(cls, source: Any, world: World, *, epsilon: object, seed: int, **options: Any) -> Rehearsal:
@@ -156,15 +169,31 @@ class Vault:
         """Answer with noise how many points are in each of these cells.
 
         Neighbours: add or remove one unit, which has at most k points (k = 1 without a person column). Each point
-        is in at most one cell, so the L1 sensitivity is k; integer Laplace noise with ratio exp(-epsilon / k)
-        makes the answer epsilon-DP (noise.md).
+        is in at most one cell, found by its own place and codes alone, so the L1 sensitivity is k; integer Laplace
+        noise with ratio exp(-epsilon / k) makes the answer epsilon-DP (noise.md).
         """
         size = _checked_size(len(cells))
         law = NOISES[self.__noise](share.epsilon / self.points_per_unit)
         self._spend(Spend(share.purpose, share.epsilon, "count", size))
         tried = OneByOne(cells)
-        tally = ask(lambda: self.__engine.sum(lambda xy: tally_cells(tried, xy, size), size), self._paid)
+        tally = ask(lambda: self.__engine.sum(lambda xy, codes: tally_cells(tried, xy, size, codes), size), self._paid)
         return NoisyCounts(tally + law.draw(size, self.__words), share.purpose, share.epsilon, self.points_per_unit)
+
+    def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
+        """Answer with noise how many points are in cells that hold at least `least` points: one number.
+
+        One point more or less changes it by at most `least`: its cell may reach that size, and bring all its points at
+        once. So the sensitivity is k · least, and the noise has the ratio exp(-epsilon / (k · least)) (noise.md).
+        """
+        size = _checked_size(len(cells))
+        if least < 1:
+            raise ValueError("A crowd has at least one point.")
+        law = NOISES[self.__noise](share.epsilon / (self.points_per_unit * least))
+        self._spend(Spend(share.purpose, share.epsilon, "crowding", size, least))
+        alone = OneByOne(cells)
+        held = ask(lambda: self.__engine.sum(lambda xy, codes: tally_cells(alone, xy, size, codes), size), self._paid)
+        crowded = held[held >= least].sum() + law.draw(1, self.__words)
+        return NoisyCounts(crowded, share.purpose, share.epsilon, self.points_per_unit * least)
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Answer roughly where in each region the points are.
@@ -201,6 +230,11 @@ class Vault:
         return self.__engine.source.layout
 
     @property
+    def keep(self) -> tuple[Column, ...]:
+        """The columns that are kept beside the place, as declared."""
+        return self.__keep
+
+    @property
     def epsilon(self) -> Fraction:
         """All that may be spent."""
         return self.__account.epsilon
@@ -231,6 +265,7 @@ class Vault:
             noise=self.__noise,
             charge=self.__charge,
             rehearsal=self.rehearsal,
+            columns=tuple(column.to_dict() for column in self.__keep),
         )
 
     @property
@@ -242,6 +277,16 @@ class Vault:
         """Drop the points from memory; no question can be asked any more."""
         self.__engine.forget()
         self.__account.close()
+
+    def stop(self) -> None:
+        """Ask nothing more, and give back to the ledger what was reserved for questions that were never asked.
+
+        Whether to stop must follow from noisy answers alone. Then the loss of what was seen is at most the sum of the
+        shares that were asked (docs/ledger.md, "Stopping early").
+        """
+        self.close()
+        if self.__stop is not None and self.__charge is not None:
+            self.__stop(self.__charge.entry, self.__account.spent)
 
     @property
     def _paid(self) -> Fraction:
@@ -261,9 +306,9 @@ class Vault:
                 self.__charge = self.__ledger(content)
             return self.__charge
 
-    def skip(self, share: Share, question: Literal["count", "scatter"], cells: int) -> None:
+    def skip(self, share: Share, question: Asked, cells: int, least: int = 1) -> None:
         """Count a question as asked whose answer is in the ledger already."""
-        self._spend(Spend(share.purpose, share.epsilon, question, cells))
+        self._spend(Spend(share.purpose, share.epsilon, question, cells, least))
 
     def _spend(self, spend: Spend) -> None:
         """Write the price down before anything is asked, in the ledger too, if there is one."""
@@ -283,11 +328,16 @@ class Vault:
 
 
 def make_engine(
-    points: PointSource, world: World, protection: Protection, make_key: Callable[[], bytes] = fresh_key
+    points: PointSource,
+    world: World,
+    protection: Protection,
+    keep: tuple[Column, ...] = (),
+    make_key: Callable[[], bytes] = fresh_key,
 ) -> LocalEngine:
     """Return what reads, cleans and bounds the points."""
     at_most = None if protection.person is None else AtMost(protection.points, key=make_key())
-    return LocalEngine(points, Cleaner.of(world, points.layout.crs), at_most)
+    codes = tuple(column.codes for column in keep if column.size)
+    return LocalEngine(points, Cleaner.of(world, points.layout.crs), at_most, codes)
 
 
 def locate_sites(
@@ -295,19 +345,19 @@ def locate_sites(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the region and the site of every point that has one; exact, so it must not leave."""
     tried = OneByOne(regions)
-    located = [tried.locate_sites(xy) for xy in engine.points()]
-    region = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[0] for pair in located)])
-    site = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[1] for pair in located)])
+    found = [tried.locate_sites(xy) for xy in engine.points()]
+    region = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[0] for pair in found)])
+    site = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[1] for pair in found)])
     known = (region >= 0) & (region < len(counts))
     known[known] = (site[known] >= 0) & (site[known] < counts[region[known]])
     return region[known], site[known]
 
 
-def tally_cells(cells: Cells | OneByOne, xy: NDArray[np.float64], size: int) -> NDArray[np.int64]:
+def tally_cells(cells: Cells | OneByOne, xy: NDArray[np.float64], size: int, codes: Codes = ()) -> NDArray[np.int64]:
     """Return the exact number of points in each cell; a point with no cell of its own is counted nowhere."""
-    located = one_each(cells.locate(xy), xy)
-    nowhere = (located < 0) | (located >= size)
-    return np.bincount(np.where(nowhere, size, located), minlength=size + 1)[:size]
+    found = cells.locate(xy, codes) if isinstance(cells, OneByOne) else one_each(located(cells, xy, codes), xy)
+    nowhere = (found < 0) | (found >= size)
+    return np.bincount(np.where(nowhere, size, found), minlength=size + 1)[:size]
 
 
 def ask(question: Callable[[], Answer], paid: Fraction) -> Answer:
@@ -333,7 +383,3 @@ def _checked_size(size: int) -> int:
     if not 1 <= size <= MOST_CELLS:
         raise ValueError(f"A question may have between 1 and {MOST_CELLS:,} cells, not {size:,}.")
     return size
-
-
-def _name_of(source: Any) -> str:
-    return Path(source).name if isinstance(source, str | PathLike) else "frame"

@@ -3,7 +3,7 @@
 import contextlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -22,6 +22,7 @@ from pointveil.world.shapes import shape_array, unwrap_boundary
 
 BENDS = 64  # pieces of a boundary's longest side that stay straight in degrees
 KEPT_TAGS = ("highway", "name", "bridge")
+EXTRACTS, GRAPH = (".pbf", ".osm"), ".graphml"  # how the names of files end
 
 # What a car may use in public; streets of all other kinds, and tags with these values, are left out.
 NOT_DRIVEABLE = {
@@ -60,19 +61,16 @@ def open_layer(given: Any, kinds: Iterable[str], boundary: Any, crs: str) -> Any
 
     The world's boundary closes the sea; `crs` is that of the boundary.
     """
-    reader = _reader(given)
-    if reader is None:
+    if not isinstance(given, str | os.PathLike) or not os.fspath(given).casefold().endswith((*EXTRACTS, GRAPH)):
         return given
-    file = Path(os.fspath(given))
+    file, roads = Path(given), tuple(kinds) == LINES
     if not file.is_file():
         raise InputError(f"There is no file {file}.")
-    return reader(file, tuple(kinds), _to_degrees(boundary, crs))
-
-
-def _read_extract(file: Path, kinds: tuple[str, ...], boundary: Any) -> Layer:
-    if kinds == LINES:
-        return read_roads(file)
-    return read_water(file, boundary)
+    if file.suffix.casefold() == GRAPH:
+        if not roads:
+            raise InputError(f"{file.name} is a graph of streets: give it as roads.")
+        return read_graph(file)
+    return read_roads(file) if roads else read_water(file, _to_degrees(boundary, crs))
 
 
 def read_roads(path: str | os.PathLike[str]) -> Layer:
@@ -104,11 +102,8 @@ def read_water(path: str | os.PathLike[str], boundary: Any) -> Layer:
     return Layer(shape_array(polygons), pa.table({}), DEGREES, name)
 
 
-def read_graph(path: Path, kinds: tuple[str, ...], boundary: Any) -> Layer:
+def read_graph(path: Path) -> Layer:
     """Return the streets of a graph that osmnx saved as GraphML."""
-    del boundary
-    if kinds != LINES:
-        raise InputError(f"{path.name} is a graph of streets: give it as roads.")
     osmnx = _osmnx()
     with path.open("rb") as stream:
         if b"<!" in stream.read(4096):
@@ -222,16 +217,6 @@ def stretches(nodes: Nodes, uses: Mapping[int, int] = MappingProxyType({})) -> I
             stretch = [] if place is None else [place]
     if len(stretch) > 1:
         yield stretch
-
-
-def _reader(given: Any) -> Callable[[Path, tuple[str, ...], Any], Layer] | None:
-    if not isinstance(given, str | os.PathLike):
-        return None
-    name = os.fspath(given).casefold()
-    return next((reader for suffix, reader in READERS.items() if name.endswith(suffix)), None)
-
-
-READERS = {".pbf": _read_extract, ".osm": _read_extract, ".graphml": read_graph}
 
 
 def _to_degrees(boundary: Any, crs: str) -> Any:

@@ -1,7 +1,7 @@
 """Keep a world in one GeoPackage."""
 
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,55 +14,39 @@ from pointveil.errors import InputError
 from pointveil.files.crs import for_gdal
 from pointveil.files.vector_layer import LINES, POLYGONS, gdal_name, vector_file
 from pointveil.files.whole import refuse_existing, write_whole
-from pointveil.world.layers import read_layer
-from pointveil.world.roads import plain_attributes
+from pointveil.world.layers import Layer, read_layer
+from pointveil.world.roads import Roads
 
 VERSION = "1"
 VERSION_KEY, CRS_KEY = "POINTVEIL_WORLD", "POINTVEIL_CRS"
-AREAS = {"boundary": "boundary", "out_of_bounds": "out_of_bounds", "land": "given_land"}
+AREAS = ("boundary", "out_of_bounds", "land")  # layers of one shape each, of which only the first must be there
 
 
-@dataclass(frozen=True)
-class Parts:
-    """What a world's file holds."""
+def write(path: Path, crs: str, areas: Mapping[str, Any], roads: Roads | None, *, force: bool = False) -> None:
+    """Write areas by name, and roads, to a new GeoPackage, whole or not at all."""
+    if path.suffix.lower() != ".gpkg":
+        raise InputError(f"A world must be written to a .gpkg file, not to {path.name}.")
+    refuse_existing(path, force=force)
 
-    crs: str  # of all shapes
-    boundary: Any  # areas; all but the boundary may be missing
-    out_of_bounds: Any
-    given_land: Any
-    lines: Any  # the roads, if there are any
-    attributes: Any
+    def write_layers(draft: Path) -> None:
+        for name, area in areas.items():
+            if area is not None:
+                _write_layer(draft, name, np.array([area]), pa.table({}), crs)
+        if roads is not None:
+            _write_layer(draft, "roads", roads.lines, roads.attributes, crs)
 
-
-def write(path: str | os.PathLike[str], parts: Parts, *, force: bool = False) -> None:
-    """Write a new GeoPackage, whole or not at all."""
-    target = Path(path)
-    if target.suffix.lower() != ".gpkg":
-        raise InputError(f"A world must be written to a .gpkg file, not to {target.name}.")
-    refuse_existing(target, force=force)
-    write_whole(target, lambda draft: _write_layers(draft, parts), companions=("{name}-wal", "{name}-shm"))
+    write_whole(path, write_layers, companions=("{name}-wal", "{name}-shm"))
 
 
-def _write_layers(draft: Path, parts: Parts) -> None:
-    for name, field in AREAS.items():
-        if getattr(parts, field) is not None:
-            _write_layer(draft, name, np.array([getattr(parts, field)]), pa.table({}), parts.crs)
-    if parts.lines is not None:
-        _write_layer(draft, "roads", parts.lines, parts.attributes, parts.crs)
-
-
-def read(path: str | os.PathLike[str]) -> Parts:
-    """Read the parts of a world, and refuse a file that Pointveil did not write."""
+def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], Layer | None]:
+    """Return the CRS, areas by name, and roads of a world; refuse a file that Pointveil did not write."""
     file = vector_file(path)
     crs = _crs(file)
     names = [str(name) for name, _ in pyogrio.list_layers(gdal_name(file))]
-    areas = {field: _area(file, name) if name in names else None for name, field in AREAS.items()}
+    areas = {name: _area(file, name) if name in names else None for name in AREAS}
     if areas["boundary"] is None:
         raise InputError(f"{file.name} has no boundary. Make it again with: pointveil world")
-    roads = read_layer(file, kinds=LINES, layer="roads") if "roads" in names else None
-    # A reader may choose narrower types than were written.
-    lines, attributes = (None, None) if roads is None else (roads.geometries, plain_attributes(roads.attributes))
-    return Parts(crs=crs, lines=lines, attributes=attributes, **areas)
+    return crs, areas, read_layer(file, kinds=LINES, layer="roads") if "roads" in names else None
 
 
 def _crs(file: Path) -> str:

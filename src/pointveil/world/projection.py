@@ -69,13 +69,8 @@ class Projection:
 
     def from_metres(self, xy: Floats) -> Floats:
         """Bring metres back to coordinates of the CRS."""
-        xy = np.asarray(xy, dtype=np.float64)
-        coordinates = np.empty(xy.shape, dtype=np.float64)
         with np.errstate(all="ignore"):
-            for axis in range(2):
-                np.divide(xy[:, axis], self.metres_per_unit[axis], out=coordinates[:, axis])
-                coordinates[:, axis] += self.origin[axis]
-        return self._wrapped(coordinates)
+            return self._wrapped(np.asarray(xy, dtype=np.float64) / self.metres_per_unit + self.origin)
 
     def snap(self, coordinates: Floats) -> Floats:
         """Round coordinates of the CRS to the public lattice, with longitudes from -180 up to 180."""

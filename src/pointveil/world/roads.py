@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from pointveil.world.projection import Projection
 
+NO = {"", "no", "none", "nan", "false", "f", "0"}
 RESERVED = ("geometry", "pointveil_row")  # the names of a GeoPackage's own columns
 
 
@@ -32,6 +33,14 @@ class Roads:
     def lines_m(self) -> NDArray[Any]:
         """The lines in metres, without heights."""
         return np.asarray(shapely.transform(shapely.force_2d(self.lines), self.projection.to_metres))
+
+    @cached_property
+    def bridge(self) -> NDArray[np.bool_]:
+        """Which lines are bridges, by the attribute `bridge`."""
+        if "bridge" not in self.attributes.column_names:
+            return np.zeros(len(self), dtype=bool)
+        values = self.attributes["bridge"].to_pylist()
+        return np.array([str(value or "").casefold() not in NO for value in values], dtype=bool)
 
 
 def plain_lines(lines: NDArray[Any]) -> NDArray[Any]:

@@ -63,17 +63,15 @@ def unwrap_polygons(polygons: Shapes, middle: float) -> Shapes:
     """Bring polygons to where a world that crosses the antimeridian can see them."""
     # Polygons that jump over the antimeridian are drawn through; of all others there are copies one turn away.
     parts = shapely.get_parts(polygons)
-    jumps = np.array([_jumps(part) for part in parts], dtype=bool)
+    # One jumps if a ring goes more than half around the globe in one step, and not all around it.
+    rings, part = shapely.get_rings(parts, return_index=True)
+    start, end, ring = straight_pieces(rings)
+    step = np.abs(end - start)[:, 0]
+    jumps = np.bincount(part[ring], (step > 180) & (step < 360), len(parts)) > 0
     lowest = middle - 180
     drawn_through = _shift(parts[jumps], lambda longitude: (longitude - lowest) % 360 + lowest)
     copies = [_turn(parts[~jumps], degrees) for degrees in (-360, 0, 360)]
     return np.concatenate([drawn_through, *copies])
-
-
-def _jumps(polygon: Any) -> bool:
-    """Whether a ring goes more than half around the globe in one step, and not all around it."""
-    steps = [np.abs(np.diff(shapely.get_coordinates(ring)[:, 0])) for ring in shapely.get_rings(polygon)]
-    return any(bool(((step > 180) & (step < 360)).any()) for step in steps)
 
 
 def _turn(shapes: Shapes, degrees: float) -> Shapes:

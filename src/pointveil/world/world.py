@@ -7,6 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import shapely
 from pointveil.cells.arrays import Bools, Bounds, Floats
 from pointveil.cells.land import LandTest, PlainBox
 from pointveil.errors import InputError
-from pointveil.files.crs import crs_name, parse_crs, short_name
+from pointveil.files.crs import crs_name, parse_crs, short_name, unit_of
 from pointveil.files.vector_layer import LINES, POLYGONS
 from pointveil.world import osm, package, shapes
 from pointveil.world.land import land_test
@@ -24,6 +25,7 @@ from pointveil.world.projection import Projection
 from pointveil.world.roads import Roads, hash_attributes, plain_attributes, plain_lines
 
 LEAST_AREA = 1.0  # square metres
+BRIDGE = 12.0  # metres to each side of its line that a bridge is land: two lanes, and what a phone is off
 
 Given = Any  # a path, a Layer, a GeoDataFrame, a GeoSeries, a shapely geometry or many, or a `__geo_interface__`
 
@@ -54,7 +56,7 @@ class World:
     >>> world
     <World: 0.989 × 1.59 km, 94% land, 194 roads; bounds 24.93543, 60.1642, 24.95325, 60.1785 in EPSG:4326>
     >>> f"{world.land_area:,.0f} square metres"
-    '1,484,100 square metres'
+    '1,485,845 square metres'
     """
 
     boundary: Any
@@ -62,6 +64,12 @@ class World:
     out_of_bounds: Any = None
     given_land: Any = None
     roads: Roads | None = None
+
+    def __post_init__(self) -> None:
+        if self.boundary_m.area < LEAST_AREA:
+            raise InputError("The boundary covers less than a square metre. Give a larger one.")
+        if self.land_area < LEAST_AREA:
+            raise InputError("There is no land inside the boundary: all of it is out of bounds.")
 
     @classmethod
     def make(
@@ -105,15 +113,13 @@ class World:
         projection.check(area.bounds)
         out_of_bounds = osm.open_layer(out_of_bounds, POLYGONS, area, crs)
         roads = osm.open_layer(roads, LINES, area, crs)
-        world = cls(
+        return cls(
             area,
             projection,
             _polygons(out_of_bounds, "out_of_bounds", area, projection),
             _polygons(land, "land", area, projection),
             _roads(roads, area, projection),
         )
-        world.check()
-        return world
 
     @classmethod
     def from_place(cls, place: str) -> "World":
@@ -127,20 +133,18 @@ class World:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "World":
         """Read a world that `write` has written."""
-        parts = package.read(path)
-        area = parts.boundary
-        projection = Projection.over(area.bounds, crs_name(parse_crs(parts.crs)))
-        projection.check(area.bounds)
-        roads = None if parts.lines is None else Roads(parts.lines, parts.attributes, projection)
-        world = cls(area, projection, parts.out_of_bounds, parts.given_land, roads)
-        world.check()
-        return world
+        crs, areas, layer = package.read(path)
+        boundary = areas["boundary"]
+        projection = Projection.over(boundary.bounds, crs_name(parse_crs(crs)))
+        projection.check(boundary.bounds)
+        # A reader may choose narrower types than were written.
+        roads = None if layer is None else Roads(layer.geometries, plain_attributes(layer.attributes), projection)
+        return cls(boundary, projection, areas["out_of_bounds"], areas["land"], roads)
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the world to one GeoPackage, whole or not at all; one that exists is replaced only with `force`."""
-        areas = self.boundary, self.out_of_bounds, self.given_land
-        lines = (None, None) if self.roads is None else (self.roads.lines, self.roads.attributes)
-        package.write(path, package.Parts(self.projection.crs, *areas, *lines), force=force)
+        areas = dict(zip(package.AREAS, (self.boundary, self.out_of_bounds, self.given_land), strict=True))
+        package.write(Path(path), self.projection.crs, areas, self.roads, force=force)
 
     @cached_property
     def boundary_m(self) -> Any:
@@ -149,12 +153,15 @@ class World:
 
     @cached_property
     def land(self) -> Any:
-        """Where people can be, in metres: the boundary without what is out of bounds."""
+        """Where people can be, in metres: the boundary without what is out of bounds, and bridges."""
         land = self.boundary_m
         if self.given_land is not None:
             land = shapely.intersection(land, self._in_metres(self.given_land))
         if self.out_of_bounds is not None:
             land = shapely.difference(land, self._in_metres(self.out_of_bounds))
+        if self.roads is not None and self.roads.bridge.any():
+            decks = shapely.union_all(shapely.buffer(self.roads.lines_m[self.roads.bridge], BRIDGE, cap_style="flat"))
+            land = shapely.union(land, shapely.intersection(decks, self.boundary_m))
         return shapes.polygons_only(land)
 
     @cached_property
@@ -248,13 +255,6 @@ class World:
         moved = shapely.transform(shape, self.projection.to_metres)
         return moved if shapely.is_valid(moved) else shapes.join_polygons(np.array([moved]))
 
-    def check(self) -> None:
-        """Refuse a world without land."""
-        if self.boundary_m.area < LEAST_AREA:
-            raise InputError("The boundary covers less than a square metre. Give a larger one.")
-        if self.land_area < LEAST_AREA:
-            raise InputError("There is no land inside the boundary: all of it is out of bounds.")
-
 
 def _boundary(given: Any, crs: str) -> Any:
     if _is_numbers(given):
@@ -284,7 +284,18 @@ def _box(given: Sequence[float], crs: str) -> Any:
     if geographic:
         west, south, east, north = shapes.unwrap_box((west, south, east, north))
     if not (west < east and south < north):
-        raise InputError(f"The boundary {given} has no area: west must be less than east, and south less than north.")
+        raise InputError(
+            f"The boundary {given} has no area: west must be less than east, and south less than north. "
+            "The order is west, south, east, north (x, y, x, y)."
+        )
+    # No city is a few metres or feet across; many are less than five degrees.
+    on_globe = max(map(abs, (west, east))) <= 360 and max(map(abs, (south, north))) <= 90
+    if not geographic and on_globe and max(east - west, north - south) < 5 and unit_of(parse_crs(crs)) <= 1:
+        unit = parse_crs(crs).axis_info[0].unit_name
+        raise InputError(
+            f"The boundary {given} looks like degrees, but {short_name(crs)} counts in {unit}. "
+            "Leave the CRS out (--crs, crs=) to give degrees, or give the boundary in its units."
+        )
     return shapely.normalize(shapely.box(west, south, east, north))
 
 
