@@ -15,6 +15,7 @@ import shapely
 from numpy.typing import NDArray
 
 import pointveil as pv
+from pointveil import releases
 from pointveil.cells import Everywhere
 from pointveil.errors import BudgetError, InputError
 from pointveil.releases import draw, survey, synthesize, to_lattice
@@ -41,12 +42,12 @@ def test_points_never_fall_in_water(world: World) -> None:
 
 
 def test_all_epsilon_is_spent_exactly(people_file: Path, world: World) -> None:
-    vault = Vault.open(people_file, world, epsilon="1/7")
+    vault = Vault.open(people_file, world, epsilon="8/7")
 
     synthetic = synthesize(vault, "ugrid-uni")
 
     assert vault.left == 0
-    assert sum(Fraction(question.epsilon) for question in synthetic.statement.questions) == Fraction(1, 7)
+    assert sum(Fraction(question.epsilon) for question in synthetic.statement.questions) == Fraction(8, 7)
 
 
 def test_a_spent_vault_is_refused(people_file: Path, world: World) -> None:
@@ -195,6 +196,29 @@ def test_a_request_is_repeated_even_when_the_data_are_gone(table: pa.Table, worl
     assert [account.spent for account in pv.Ledger().accounts()] == [1]
 
 
+@pytest.mark.filterwarnings("ignore::pointveil.PointveilWarning")
+def test_of_one_request_in_two_processes_the_first_to_finish_is_the_release(
+    people_file: Path, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(name: str) -> Any:
+        return pv.release(people_file, world, epsilon=1, output=tmp_path / name, method="ugrid-uni", request="monday")
+
+    first: list[Any] = []
+
+    def overtaken(*question: Any, **options: Any) -> Survey:
+        monkeypatch.setattr(releases, "survey", survey)
+        ours = survey(*question, **options)
+        first.append(ask("first.csv"))
+        return ours
+
+    monkeypatch.setattr(releases, "survey", overtaken)
+    second = ask("second.csv")
+
+    assert second.statement.release == first[0].statement.release
+    assert np.array_equal(second.coordinates, first[0].coordinates)
+    assert [account.spent for account in pv.Ledger().accounts()] == [1]
+
+
 def test_an_answer_is_in_the_ledger_before_the_method_sees_it(
     people_file: Path, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -234,11 +258,23 @@ def test_an_answer_is_unpacked_as_it_was_packed(values: list[int]) -> None:
 def test_a_request_keeps_no_copy_of_the_world(table: pa.Table, world: World, tmp_path: Path) -> None:
     sizes = []
     for number in range(21):
-        options: dict[str, Any] = {"epsilon": "1/10", "method": "ugrid-uni", "request": str(number)}
+        options: dict[str, Any] = {"epsilon": "1/10", "method": "ugrid-uni", "request": str(number), "small": True}
         pv.release(table, world, output=tmp_path / f"{number}.csv", **options)
         sizes.append(pv.Ledger().path.stat().st_size)
 
     assert sizes[-1] - sizes[0] < 20 * 10_000
+
+
+@pytest.mark.filterwarnings("ignore::pointveil.PointveilWarning")
+def test_a_request_with_another_bound_on_a_persons_points_is_refused(
+    table: pa.Table, world: World, tmp_path: Path
+) -> None:
+    whose = table.append_column("who", pa.array(range(len(table))))
+    options: dict[str, Any] = {"epsilon": 1, "method": "ugrid-uni", "request": "monday", "person": "who", "small": True}
+    pv.release(whose, world, output=tmp_path / "a.csv", max_points=3, **options)
+
+    with pytest.raises(InputError, match="'monday' was made before with other settings"):
+        pv.release(whose, world, output=tmp_path / "b.csv", max_points=4, **options)
 
 
 OTHER_SETTINGS: dict[str, dict[str, Any]] = {
@@ -252,6 +288,7 @@ OTHER_SETTINGS: dict[str, dict[str, Any]] = {
     "noise": {"noise": "opendp"},
     "count": {"count": 7},
     "seed": {"seed": 7},
+    "small": {"small": True},
     "format": {"output": "b.parquet"},
     "source": {"source": "others.parquet"},
 }
@@ -429,13 +466,13 @@ def test_a_warning_that_is_an_error_stops_before_the_charge_or_after_the_release
     assert not pv.Ledger().accounts()
 
     with pytest.raises(pv.PointveilWarning, match="Hardly any point"):
-        pv.release(few, world, epsilon=1, output=tmp_path / "a.csv", method="ugrid-uni")
+        pv.release(few, world, epsilon=1, output=tmp_path / "a.csv", method="ugrid-uni", small=True)
 
     assert pv.verify(tmp_path / "a.csv", ledger=pv.Ledger().path)
 
 
 def test_all_errors_have_one_base() -> None:
-    for kind in (pv.InputError, pv.BudgetError, pv.VerificationError, pv.MissingExtraError):
+    for kind in (pv.InputError, pv.BudgetError, pv.StoppedError, pv.VerificationError, pv.MissingExtraError):
         assert issubclass(kind, pv.PointveilError)
     assert issubclass(pv.InputError, ValueError)
     assert issubclass(pv.MissingExtraError, ImportError)

@@ -14,15 +14,22 @@ from pointveil.version import __version__ as __version__
 # A module must not be called like a
 # public name: importing it would hide the name.
 if TYPE_CHECKING:  # the names to begin with
+    from pointveil.checking import check as check
+    from pointveil.columns import Category as Category
+    from pointveil.columns import Id as Id
+    from pointveil.columns import Number as Number
+    from pointveil.columns import Time as Time
     from pointveil.errors import BudgetError as BudgetError
     from pointveil.errors import InputError as InputError
     from pointveil.errors import MissingExtraError as MissingExtraError
     from pointveil.errors import PointveilError as PointveilError
     from pointveil.errors import PointveilWarning as PointveilWarning
+    from pointveil.errors import StoppedError as StoppedError
     from pointveil.errors import VerificationError as VerificationError
     from pointveil.evaluation import Evaluation as Evaluation
     from pointveil.evaluation import evaluate as evaluate
     from pointveil.ledger import Ledger as Ledger
+    from pointveil.planning import plan as plan
     from pointveil.reading import read as read
     from pointveil.releases import draw as draw
     from pointveil.releases import release as release

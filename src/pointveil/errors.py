@@ -1,11 +1,22 @@
 """The errors that Pointveil raises on purpose, and its warnings."""
 
+import difflib
+from collections.abc import Iterable
+
 
 def shown(text: str) -> str:
     """Return a text for a terminal: what it would obey instead of showing, but for line breaks, is written out."""
     return "".join(
         sign if sign.isprintable() or sign == "\n" else sign.encode("unicode_escape").decode() for sign in text
     )
+
+
+def did_you_mean(wanted: str, known: Iterable[str]) -> str:
+    """Return a question about the known name that is most like the one that was asked for, if one is; and a space."""
+    names = list(known)
+    lowered = {name.strip().lower(): name for name in reversed(names)}
+    found = difflib.get_close_matches(wanted.strip().lower(), lowered, n=1, cutoff=0.7)
+    return f"Did you mean {lowered[found[0]]!r}? " if found else ""
 
 
 class PointveilError(Exception):
@@ -28,6 +39,10 @@ class UnmeasuredError(InputError):
 
 class BudgetError(PointveilError, ValueError):
     """More epsilon was asked for than is left."""
+
+
+class StoppedError(PointveilError, ValueError):
+    """A release was stopped early: its noisy total is hardly more than noise. All but that share was given back."""
 
 
 class VerificationError(PointveilError, ValueError):

@@ -11,6 +11,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
 
+from pointveil.cells import Everywhere
 from pointveil.errors import InputError
 from pointveil.files.exact import exact_number
 from pointveil.partition import (
@@ -33,10 +34,13 @@ from pointveil.placement import (
     WeightedUniform,
 )
 from pointveil.plugins import GROUP, Parts, Table, package_of
-from pointveil.vault import Share
+from pointveil.vault import Cells, Share
+from pointveil.world import World
 
 TOTAL_SHARE = Fraction(1, 100)
 """What asking for the total costs, of the whole, when a split does not say."""
+TOTAL = "total"
+"""The purpose of the first question of every release: how many points there are."""
 CUSTOM = "custom"
 """The name of a method that was given none."""
 
@@ -53,7 +57,7 @@ class Method:
         Places points within a region.
     split
         The part of epsilon for each purpose, as numbers or texts such as "1/2". They must add up to one; the part
-        for "total" may be left out, and is then 1/100, taken before the others.
+        for "total", which every release asks first, may be left out, and is then 1/100, taken before the others.
     name
         As in the table of methods.
     when
@@ -79,7 +83,13 @@ class Method:
     @property
     def purposes(self) -> tuple[str, ...]:
         """What epsilon is spent on, in order."""
-        return (*self.partitioner.spends, *getattr(self.placement, "spends", ()))
+        others = (*self.partitioner.spends, *getattr(self.placement, "spends", ()))
+        return (TOTAL, *(purpose for purpose in others if purpose != TOTAL))
+
+    def total_cells(self, world: World, epsilon: Fraction) -> Cells:
+        """Return the cells whose counts add up to the total: one that is everywhere, or what the partitioner says."""
+        own = getattr(self.partitioner, "total_cells", None)
+        return Everywhere() if own is None else own(world, epsilon)
 
     @property
     def needs_roads(self) -> bool:
@@ -102,8 +112,8 @@ class Method:
         """Return the part of the whole for each purpose; the parts add up to exactly one."""
         self.check()
         parts = {purpose: _exact_part(purpose, part) for purpose, part in self.split.items()}
-        if "total" in self.purposes and "total" not in parts:
-            parts = {"total": TOTAL_SHARE, **{name: part * (1 - TOTAL_SHARE) for name, part in parts.items()}}
+        if TOTAL not in parts:
+            parts = {TOTAL: TOTAL_SHARE, **{name: part * (1 - TOTAL_SHARE) for name, part in parts.items()}}
         if set(parts) != set(self.purposes):
             raise InputError(
                 f"The split of '{self.name}' must name {', '.join(self.purposes)}; it names {', '.join(self.split)}."
@@ -241,7 +251,8 @@ DEFAULT_METHOD = "veil"
 # fmt: off
 for _row in (
     Method(Veil(), Density(),
-           {"total": "1/100", "district": "1/100", "shape": "19/100", "offset": "2/100", "count": "77/100"},
+           {"total": "1/100", "district": "1/100", "shape": "19/100", "offset": "2/100", "crowd": "1/200",
+            "count": "153/200"},
            "veil", "The default, with or without roads: the most accurate method here."),
     Method(UniformGrid(), Uniform(), {"count": 1},
            "ugrid-uni", "The simplest: equal cells, uniform placement. A baseline that is quick to explain."),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import TypeVar
 
-from pointveil.errors import InputError, UnknownNameError
+from pointveil.errors import InputError, UnknownNameError, did_you_mean
 
 GROUP = "pointveil.plugins"
 Row = TypeVar("Row")
@@ -66,7 +66,9 @@ class Table(Mapping[str, Row]):
         try:
             return self._rows[name]
         except KeyError:
-            raise UnknownNameError(f"There is no {self.what} '{name}'. Choose from: {', '.join(self)}.") from None
+            raise UnknownNameError(
+                f"There is no {self.what} '{name}'. {did_you_mean(name, self)}Choose from: {', '.join(self)}."
+            ) from None
 
     def __iter__(self) -> Iterator[str]:
         load_plugins()

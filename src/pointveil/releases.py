@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import getpass
 import logging
+import math
 import secrets
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from os import PathLike
@@ -18,25 +20,53 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.cells.arrays import blocks
-from pointveil.errors import BudgetError, InputError, PointveilError, PointveilWarning
+from pointveil.checking import (
+    MOST_POINTS,
+    Finding,
+    check_drawing,
+    check_method,
+    check_period,
+    check_person,
+    check_unit,
+    check_world,
+    checked_text,
+    look,
+)
+from pointveil.columns import PATTERNS, Column, Id, Time, check_keep
+from pointveil.errors import BudgetError, InputError, PointveilError, PointveilWarning, StoppedError
 from pointveil.files.crs import crs_name, known_crs, transform
 from pointveil.files.lattice import snap, steps_per_unit
+from pointveil.files.places import is_database, local_path, public_name, store_of
 from pointveil.files.whole import check_room, check_target, refuse_existing, refuse_same
+from pointveil.keeping import draw_codes
 from pointveil.ledger import OWN, Ledger, Own, open_ledger
 from pointveil.methods import DEFAULT_METHOD, Method, find_method
-from pointveil.statement import MethodUsed, SigningKey, find_key
-from pointveil.surveys import Recorder, Survey, edition, in_words, pack
-from pointveil.synthetic import SyntheticPoints, check_crs, check_format, check_release, statement_path
-from pointveil.vault import Vault, exact_epsilon
+from pointveil.statement import MethodUsed, OperatorStates, SigningKey, find_key
+from pointveil.surveys import Recorder, Survey, ask_all, edition, in_words, pack
+from pointveil.synthetic import (
+    SyntheticPoints,
+    as_named,
+    check_crs,
+    check_format,
+    check_release,
+    keep_columns,
+    statement_path,
+)
+from pointveil.vault import NoisyCounts, Vault, exact_epsilon
 from pointveil.world import World
 
-MOST_POINTS = 2**31 - 2
 BLOCK = 2**16  # points at a time: the work stays in the processor's cache
 # (48, 2) the lattice steps around a point, the nearest first, in a fixed order.
 NEARBY = np.array(sorted(product(range(-3, 4), repeat=2), key=lambda step: max(map(abs, step)))[1:], dtype=np.float64)
+WENT_ON = "not stopped, however small the noisy total: the operator said so beforehand (small)"
+ROWS_CHOSEN = "rows chosen by the operator (count), and not the noisy total"
+KEEPING = (
+    "kept columns: tables denoised by shrinkage towards independence of place, made non-negative, fitted to each other",
+    "kept columns: values given to points along a space-filling curve, even inside each bin",
+)
 LAST_STEPS = ("coordinates snapped to the public lattice", "order shuffled")
-USUAL_EPSILON = 10  # above this a promise is hardly one
 ALMOST_NONE = 100  # points times epsilon below which noise is all there may be: the number of points is itself noisy
+NOISE_DEVIATIONS = 3  # of its own noise, below which a total stops a release
 LEAST_ROOM, ROOM_PER_POINT = 4 * 10**6, 200  # bytes free on the disk, from nothing but what was asked for
 CHARGED_BEFORE = "This request was charged before and not finished: it goes on from there, at no further cost."
 ANSWERED_BEFORE = "This request was answered before: here is the same release again, at no further cost."
@@ -56,12 +86,20 @@ def release(
     crs: str | None = None,
     person: str | None = None,
     max_points: int | None = None,
+    unit: str | None = None,
+    keep: Any = (),
     noise: str = "exact",
     ledger: Ledger | str | PathLike[str] | Own | None = OWN,
     dataset: str | None = None,
     request: str | None = None,
     count: int | None = None,
     seed: int | None = None,
+    small: bool = False,
+    cap: object = None,
+    owner: str | None = None,
+    purpose: str | None = None,
+    period: str | None = None,
+    note: str | None = None,
     key: SigningKey | str | PathLike[str] | Own | None = OWN,
     force: bool = False,
 ) -> SyntheticPoints:
@@ -88,6 +126,10 @@ def release(
     person, max_points
         Column with the person's id, to protect people instead of single points; at most `max_points` (default: 8)
         points of one person are used.
+    unit
+        "point" confirms that single points are to be protected where a column looks as if it said whose they are.
+    keep
+        The columns to keep beside the place: `Time`, `Category`, `Number` or `Id`, or texts as for --keep.
     noise
         "exact" (our own sampler) or "opendp" (needs that extra).
     ledger, dataset
@@ -97,7 +139,16 @@ def release(
         A name for this request: repeated, it gives the same release, or goes on with it, at no further cost. A release
         without one is given a name, which an error tells.
     count, seed
-        Number of points to draw (default: the noisy total), and the seed of the drawing; the noise has none.
+        Number of points to draw (default: the noisy total; never type the true number: the statement says that it
+        was chosen), and the seed of the drawing; the noise has none.
+    small
+        The total is asked first, with its share of epsilon. If it is hardly more than noise, StoppedError is raised,
+        nothing is written and the other shares are given back, unless this says to go on.
+    cap
+        The most that may ever be spent on this dataset, for its first release (default: 10); later ones keep it.
+    owner, purpose, period, note
+        Who answers for the release, what it is for, which period the data are about, and anything else: recorded in
+        the ledger and in the statement, as what the operator states.
     key
         The private key that signs the statement. By default your own, if you have one; with None it is not signed.
     force
@@ -111,9 +162,10 @@ def release(
     """
     signing = find_key(key)
     order = prepare(
-        source, world, epsilon=epsilon, output=output, form=check_format(Path(output)), method=method, split=split,
-        columns=columns, crs=crs, person=person, max_points=max_points, noise=noise, ledger=ledger, dataset=dataset,
-        request=request, count=count, seed=seed, key=signing, force=force,
+        source, world, epsilon=epsilon, output=output, form=check_format(output), method=method, split=split,
+        columns=columns, crs=crs, person=person, max_points=max_points, unit=unit, keep=keep,
+        noise=noise, ledger=ledger, dataset=dataset, request=request, count=count, seed=seed, small=small, cap=cap,
+        owner=owner, purpose=purpose, period=period, note=note, key=signing, force=force,
     )  # fmt: skip
     check_crs(order.output, order.asked.layout, order.asked.world)
     _warn(order.warnings)
@@ -159,7 +211,7 @@ def release_survey(
     with order.accounted():
         surveyed = order.answer()
         log.info("Writing")
-        surveyed.write(order.output, key=signing, force=True, ready=order.record)
+        surveyed.write(Path(order.output), key=signing, force=True, ready=order.record)
     _warn(_doubts(surveyed, None))
     return surveyed
 
@@ -169,7 +221,7 @@ class Order:
     """A release that may be made: everything public was checked, and nothing is charged until it is answered."""
 
     method: Method
-    output: Path
+    output: Path | str  # on this machine, or an address
     ledger: Ledger | None
     request: str  # its name, from the owner or made up
     facts: dict[str, Any]  # everything that decides what is released
@@ -177,13 +229,17 @@ class Order:
     asked: Vault | Survey  # the vault to ask; or, for a request that was answered before, the survey of that time
     warnings: tuple[str, ...]  # what the owner should know before anything is charged, in sentences
     entry: int | None = None  # the charge in the ledger, once there is one
+    states: Mapping[str, str] = field(default_factory=dict)  # what the operator says about it
 
     def answer(self) -> Survey:
         """Charge and ask, or give the earlier answer again; when this returns, the ledger has all of it."""
         if isinstance(self.asked, Survey):
             return self.asked
         log.info("Asking the vault")
-        surveyed = survey(self.asked, self.method, ledger=self.ledger)
+        surveyed = survey(self.asked, self.method, ledger=self.ledger, small=bool(self.facts["small"]))
+        if self.states:
+            about = {"operator_states": OperatorStates(**self.states)}
+            surveyed = replace(surveyed, statement=surveyed.statement.model_copy(update=about))
         charge = self.asked.charge
         self.asked.close()
         if self.ledger is None or charge is None or charge.seed is None:
@@ -228,6 +284,8 @@ class Order:
             )
         if kept is None:
             return "Nothing was charged."
+        if kept.stopped:
+            return f"Epsilon {kept.epsilon} stays charged to '{kept.name}'; the rest was given back."
         return (
             f"Epsilon {kept.epsilon} stays charged to '{kept.name}'. "
             f"The same again {again} makes the release without another charge."
@@ -247,12 +305,20 @@ def prepare(
     crs: str | None = None,
     person: str | None = None,
     max_points: int | None = None,
+    unit: str | None = None,
+    keep: Any = (),
     noise: str = "exact",
     ledger: Ledger | str | PathLike[str] | Own | None = OWN,
     dataset: str | None = None,
     request: str | None = None,
     count: int | None = None,
     seed: int | None = None,
+    small: bool = False,
+    cap: object = None,
+    owner: str | None = None,
+    purpose: str | None = None,
+    period: str | None = None,
+    note: str | None = None,
     key: SigningKey | None = None,
     force: bool = False,
 ) -> Order:
@@ -262,19 +328,21 @@ def prepare(
     book = open_ledger(ledger)
     target = check_output(output, source=source, world=world, ledger=book, key=key)
     check_drawing(count, seed)
-    check_room(target, LEAST_ROOM + ROOM_PER_POINT * (count or 0), target.name, statement_path(target).name)
+    if isinstance(target, Path):
+        check_room(target, LEAST_ROOM + ROOM_PER_POINT * (count or 0), target.name, statement_path(target).name)
     log.info("Reading the public world")
     place = world if isinstance(world, World) else World.read(world)
     chosen = find_method(method) if split is None else find_method(method).with_split(split)
-    check_world(chosen, place)
-    exact, most = exact_epsilon(epsilon), check_person(person, max_points)
+    exact, most, kept_columns = exact_epsilon(epsilon), check_person(person, max_points), check_keep(keep)
+    check_method(chosen, place, exact, most)
+    check_unit(unit, person)
     if request is not None and book is None:
         raise InputError("A request is repeated from the ledger. Give a ledger, or leave the request out.")
-    path = _path(source)
-    name = dataset or ("frame" if path is None else path.name)
+    named = as_named(source)
+    name = dataset or public_name(named)
     facts: dict[str, Any] = {
         "form": form,
-        "source": type(source).__qualname__ if path is None else path.name,
+        "source": type(source).__qualname__ if named is None else public_name(named),
         "columns": None if columns is None else list(columns),
         "crs": None if crs is None else crs_name(known_crs(crs, "crs=")),
         "noise": noise,
@@ -288,14 +356,20 @@ def prepare(
         "max_points": str(int(most)) if person else "",
         "count": str(None if count is None else int(count)),
         "seed": str(None if seed is None else int(seed)),
+        "small": "yes" if small else "",
         "edition": in_words(edition(chosen.edition)),
     }
+    if kept_columns:
+        facts["keep"] = [column.to_dict() for column in kept_columns]
     kept = book.find_request(request, facts) if book is not None and request is not None else None
     own = frozenset() if kept is None else kept.written
     if form == "survey":
-        refuse_existing(target, force=force, own=own)
+        refuse_existing(Path(target), force=force, own=own)
     else:
         check_release(target, force=force, own=own)
+    said_by = {"owner": owner, "purpose": purpose, "period": check_period(period), "note": note}
+    states = {name: checked_text(text, name) for name, text in said_by.items() if text is not None}
+    facts["about"] = {"by": _user(), **states}
     named = request or f"release-{secrets.token_hex(4)}"
     if kept is not None and kept.survey is not None:
         try:
@@ -305,26 +379,35 @@ def prepare(
         return Order(chosen, target, book, named, facts, kept.seed, before, (ANSWERED_BEFORE,), kept.entry)
     drawn_with = secrets.randbits(62) if seed is None else seed
     vault = Vault.open(
-        source, place, epsilon=exact, columns=columns, crs=crs, person=person, max_points=most, noise=noise,
-        ledger=book, dataset=name, request=named, purpose=facts, seed=drawn_with,
+        source, place, epsilon=exact, columns=columns, crs=crs, person=person, max_points=most, keep=kept_columns,
+        noise=noise, ledger=book, dataset=name, request=named, purpose=facts, seed=drawn_with,
     )  # fmt: skip
     if book is not None:
         book.check_writable()
         check_room(book.path, LEAST_ROOM)
-    left_out = vault.layout.left_out
-    cautions = {
-        CHARGED_BEFORE: kept is not None,
-        f"epsilon {exact} promises very little. Most releases use 1 or less.": exact > USUAL_EPSILON,
-        f"Left out of the synthetic file: {', '.join(left_out)} (only places are synthesized).": left_out,
-    }
-    said = tuple(sentence for sentence, fits in cautions.items() if fits)
-    return Order(chosen, target, book, named, facts, drawn_with, vault, said)
+    found = list(look(vault, crs=crs, person=person, unit=unit, epsilon=exact))
+    if refused := [finding.text for finding in found if finding.level == "refused"]:
+        raise InputError(" ".join(refused))
+    if cap is not None and book is not None:
+        if book.find(name) is None:
+            book.set_cap(name, cap)  # type: ignore[arg-type]
+        else:
+            found.append(
+                Finding("warning", f"'{name}' keeps its cap. Change it with: pointveil ledger cap '{name}' EPSILON")
+            )
+    said = [CHARGED_BEFORE] * (kept is not None and not kept.stopped) + [
+        each.text for each in found if each.level == "warning"
+    ]
+    return Order(chosen, target, book, named, facts, drawn_with, vault, tuple(said), states=states)
 
 
-def survey(vault: Vault, method: str | Method = DEFAULT_METHOD, *, ledger: Ledger | None = None) -> Survey:
+def survey(
+    vault: Vault, method: str | Method = DEFAULT_METHOD, *, ledger: Ledger | None = None, small: bool = False
+) -> Survey:
     """Ask the vault everything that the method needs, and spend all that is left in it.
 
-    What comes back holds no real point: it may be saved, mailed, and drawn from any number of times.
+    What comes back holds no real point: it may be saved, mailed, and drawn from any number of times. The total is
+    asked first. If it is hardly more than noise, nothing else is asked, and StoppedError raised.
 
     Parameters
     ----------
@@ -334,6 +417,8 @@ def survey(vault: Vault, method: str | Method = DEFAULT_METHOD, *, ledger: Ledge
         A name from `METHODS`, or a `Method` of your own.
     ledger
         The vault's ledger, if each answer shall be kept there before anything is made of it.
+    small
+        Go on even if the noisy total is hardly more than noise.
 
     Examples
     --------
@@ -347,19 +432,37 @@ def survey(vault: Vault, method: str | Method = DEFAULT_METHOD, *, ledger: Ledge
     check_world(chosen, vault.world)
     if vault.left <= 0:
         raise BudgetError("Nothing is left in this vault: its epsilon was spent. Open a new one to ask again.")
-    budget = chosen.budget(vault.left)
     recorder = Recorder(vault, ledger=ledger)
-    counted = chosen.partitioner.divide(recorder, vault.world, budget)
-    asked = chosen.placement.ask(recorder, vault.world, counted, budget)
+
+    def stop_if_noise(total: NoisyCounts) -> None:
+        if not small and not vault.rehearsal and is_noise(total):
+            vault.stop()
+            raise StoppedError(_why_stopped(total))
+
+    prepared = ask_all(recorder, vault.world, chosen, vault.left, vault.keep, told=stop_if_noise)
     used = {
         "method": MethodUsed(name=chosen.name, parameters=chosen.parameters, split=chosen.split_texts()),
         "edition": edition(chosen.edition),
-        "post_processing": (*chosen.post_processing, *LAST_STEPS),
+        "post_processing": (*chosen.post_processing, *_said_of(vault.keep), *LAST_STEPS, *[WENT_ON] * small),
     }
     statement = vault.statement.model_copy(update=used)
     done = Survey(vault.world, chosen, tuple(recorder.answers), statement, vault.layout).bound()
-    done.__dict__["prepared"] = (counted, asked)  # known already: no need to work it out again
+    done.__dict__["prepared"] = prepared  # known already: no need to work it out again
     return done
+
+
+def _said_of(keep: tuple[Column, ...]) -> Iterator[str]:
+    """Yield what a statement says of how the kept columns come out."""
+    if any(column.size for column in keep):
+        yield from KEEPING
+    for column in keep:
+        if isinstance(column, Time) and column.resolution in PATTERNS:
+            yield (
+                f"kept column '{column.name}': only the {column.resolution.replace('-', ' ')} is kept; a date that is "
+                f"written with it lies in the first {column.resolution[8:]} of the period, and says nothing"
+            )
+        elif isinstance(column, Id):
+            yield f"kept column '{column.name}': invented ids, another in every row; they link nothing"
 
 
 def draw(survey: Survey | str | PathLike[str], *, count: int | None = None, seed: int | None = None) -> SyntheticPoints:
@@ -385,21 +488,32 @@ def draw(survey: Survey | str | PathLike[str], *, count: int | None = None, seed
     if not isinstance(survey, Survey):
         survey = Survey.read(Path(survey))
     survey.check()
-    counted, asked = survey.prepared
+    counted, asked, laws = survey.prepared
     wanted = min(counted.total, MOST_POINTS) if count is None else count
+    statement = survey.statement
+    if count is not None:
+        statement = statement.model_copy(update={"post_processing": (*statement.post_processing, ROWS_CHOSEN)})
     rng = np.random.default_rng(secrets.randbits(64) if seed is None else seed)
     xy = survey.method.placement.draw(survey.world, counted, asked, wanted, rng)
-    return SyntheticPoints(to_lattice(xy, survey.world, survey.layout.crs, rng), survey.layout, survey.statement)
+    drawn = [] if laws is None else draw_codes(laws, xy, rng)
+    coordinates = to_lattice(xy, survey.world, survey.layout.crs, rng)
+    kept = keep_columns(survey.keep, drawn, survey.layout, rng, count=len(coordinates))
+    return SyntheticPoints(coordinates, survey.layout, statement, kept)
 
 
 def synthesize(
-    vault: Vault, method: str | Method = DEFAULT_METHOD, *, count: int | None = None, seed: int | None = None
+    vault: Vault,
+    method: str | Method = DEFAULT_METHOD,
+    *,
+    count: int | None = None,
+    seed: int | None = None,
+    small: bool = False,
 ) -> SyntheticPoints:
     """Survey the vault and draw once.
 
     Parameters
     ----------
-    vault, method
+    vault, method, small
         As for `survey`.
     count, seed
         As for `draw`; the noise is never seeded.
@@ -411,7 +525,24 @@ def synthesize(
     <SyntheticPoints: 100 points in EPSG:4326, epsilon 1, protects one point>
     """
     check_drawing(count, seed)
-    return draw(survey(vault, method), count=count, seed=seed)
+    return draw(survey(vault, method, small=small), count=count, seed=seed)
+
+
+def is_noise(total: NoisyCounts) -> bool:
+    """Tell whether a noisy total is below three standard deviations of its own noise."""
+    return float(total.values.sum()) < NOISE_DEVIATIONS * _deviation(total)
+
+
+def _deviation(total: NoisyCounts) -> float:
+    return math.sqrt(total.variance * len(total.values))
+
+
+def _why_stopped(total: NoisyCounts) -> str:
+    return (
+        f"Stopped: about {int(total.values.sum()):,} points seem to be on the land of this world, and the noise of "
+        f"that number is ±{_deviation(total):,.0f}. Nothing was written. Are columns, crs, world and person "
+        "right? If they are, take a larger epsilon, or say beforehand that it may be so few: --small (small=True)."
+    )
 
 
 def check_output(
@@ -421,53 +552,38 @@ def check_output(
     world: Any = None,
     ledger: Ledger | None = None,
     key: SigningKey | None = None,
-) -> Path:
+) -> Path | str:
     """Refuse, before anything is charged, an output whose directory is missing, or that is a file which must stay."""
-    target = check_target(Path(output))
+    local, named = local_path(output), as_named(source)
+    if local is None:
+        if not is_database(output):
+            store_of(str(output))
+        elif is_database(named) and public_name(output) == public_name(named):
+            raise InputError(f"{public_name(output)} is the private table itself. Give another name for the output.")
+        return str(output)
+    target = check_target(local)
     stays = {
-        "the private file itself": _path(source),
-        "the file of the world": _path(world),
+        "the private file itself": local_path(named),
+        "the file of the world": local_path(world),
         "the ledger": None if ledger is None else ledger.path,
         "a part of the ledger": None if ledger is None else ledger.path.with_name(f"{ledger.path.name}-wal"),
         "the signing key": None if key is None else key.path,
         "the public key": None if key is None else key.public_path,
     }
     refuse_same(target, stays)
+    private = stays["the private file itself"]
+    if private is not None and private.is_dir() and target.resolve().is_relative_to(private.resolve()):
+        raise InputError(f"{target.name} would lie in the private folder {private.name}. Give another place for it.")
     refuse_same(statement_path(target), stays)
     return target
 
 
-def _path(given: Any) -> Path | None:
-    return Path(given) if isinstance(given, str | PathLike) else None
-
-
-def check_person(person: str | None, max_points: int | None) -> int:
-    """Return how many points of one person are used."""
-    if person is None and max_points is not None:
-        raise InputError("--max-points (max_points=) needs --person (person=), the column with the person's id.")
-    if max_points is not None and max_points < 1:
-        raise InputError(f"--max-points (max_points=) must be at least 1, not {max_points}.")
-    return 8 if max_points is None else max_points
-
-
-def check_drawing(count: int | None, seed: int | None) -> None:
-    """Refuse, before anything is spent, a number of points or a seed that makes no sense."""
-    for what, value in {"number of points": count, "seed": seed}.items():
-        if value is not None and not isinstance(value, int | np.integer):
-            raise InputError(f"The {what} must be a whole number, not {value!r}.")
-    if count is not None and not 0 <= count <= MOST_POINTS:
-        raise InputError(f"The number of points must lie between 0 and {MOST_POINTS:,}, not {count:,}.")
-    if seed is not None and seed < 0:
-        raise InputError(f"The seed must not be negative, and is {seed}.")
-
-
-def check_world(method: Method, world: World) -> None:
-    """Refuse, before anything is spent, a method whose parts do not fit or that the public world cannot serve."""
-    method.shares()
-    if method.needs_roads and world.roads is None:
-        raise InputError(
-            f"The method '{method.name}' needs roads, and this world has none. Make it with --roads (roads=)."
-        )
+def _user() -> str:
+    """Return the name of whoever runs this, for the log."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return "unknown"
 
 
 def _warn(sentences: Iterable[str]) -> None:

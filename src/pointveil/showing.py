@@ -61,11 +61,11 @@ def explore(points: Any, statement: Statement, world: World | None) -> Any:
 
 def _page(points: Any, statement: Statement, world: World | None) -> Page:
     # Neither of these is handed a real point, so this way into `evaluation` is open; the import contracts name it.
-    from pointveil.evaluation.points import in_metres
+    from pointveil.evaluation.points import kept_columns, read_points
     from pointveil.evaluation.report.release import release_page
 
     place = World.make(statement.domain.bounds, crs=statement.domain.crs) if world is None else world
-    return Page(release_page(in_metres(points, place), place, statement))
+    return Page(release_page(read_points(points, place, keep=kept_columns(statement)), place, statement))
 
 
 def card(coordinates: Floats, crs: str, statement: Statement) -> str:

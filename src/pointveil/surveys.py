@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import io
 import json
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,20 +14,24 @@ from fractions import Fraction
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.columns import Column, from_dict
 from pointveil.errors import InputError, PointveilError, VerificationError
+from pointveil.files.drafts import draft_folder
 from pointveil.files.exact import stated_number
 from pointveil.files.whole import refuse_existing, write_whole
 from pointveil.formats import Layout
+from pointveil.keeping import PLACES, Laws, learn_laws
 from pointveil.ledger import OWN, Ledger, Own
-from pointveil.methods import Method, edition_of
+from pointveil.methods import TOTAL, Method, edition_of
 from pointveil.partition import Divided
 from pointveil.statement import (
     MOST_BYTES,
+    Asked,
     Recorded,
     SigningKey,
     Statement,
@@ -45,11 +48,10 @@ VERSION = 1
 SURVEY_BEGINS = b"PK\x03\x04"
 MOST_MEMBER_BYTES = 2**32
 DRAWING = "1"  # the edition: raised when the same answers and seed would give other points, or in another order
-LAND = "1"  # the edition of the land rule: raised when another place would be land
+LAND = "2"  # the edition of the land rule: raised when another place would be land
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, AttributeError, RuntimeError)
 HEADER = 128  # bytes before the values of an array, in numpy's format
 Answer = NoisyCounts | NoisyPoints
-Kind = Literal["count", "scatter"]
 ANSWERS: dict[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {  # the kinds, and what each holds
     "NoisyCounts": (NoisyCounts, ("values",)),
     "NoisyPoints": (NoisyPoints, ("region", "site")),
@@ -95,20 +97,24 @@ class Survey:
 
     def bound(self) -> Survey:
         """Return the same survey with a statement that says which answers, method and form it is about."""
-        recorded = _recorded(self._described(), self.answers)
+        columns = digest_of({"columns": list(self.statement.columns)}) if self.statement.columns else None
+        recorded = _recorded(self._described(), self.answers).model_copy(update={"columns_sha256": columns})
         return dataclasses.replace(self, statement=self.statement.model_copy(update={"survey": recorded}))
 
     def check(self) -> None:
         """Raise VerificationError if an answer, the method, the form or the world is not the one of the statement."""
         _check_bound(self.statement, self._described(), self.answers, self.world)
 
+    @property
+    def keep(self) -> tuple[Column, ...]:
+        """The columns that are kept beside the place, as declared."""
+        return tuple(from_dict(column) for column in self.statement.columns)
+
     @cached_property
-    def prepared(self) -> tuple[Divided, Any]:
-        """The divided world and the placement's answers, from the recording."""
-        replay = Replay(self.answers)
-        budget = self.method.budget(Fraction(self.statement.guarantee.epsilon))
-        counted = self.method.partitioner.divide(replay, self.world, budget)
-        return counted, self.method.placement.ask(replay, self.world, counted, budget)
+    def prepared(self) -> Prepared:
+        """What drawing needs, from the recording."""
+        epsilon = Fraction(self.statement.guarantee.epsilon)
+        return ask_all(Replay(self.answers), self.world, self.method, epsilon, self.keep)
 
     def write(
         self,
@@ -208,6 +214,72 @@ class Survey:
         return cls._checked(statement, record["survey"], tuple(map(unpack, answers)), world)
 
 
+class Prepared(NamedTuple):
+    """All that drawing needs: the divided world, the placement's answers, and what the kept columns say."""
+
+    counted: Divided
+    asked: Any
+    laws: Laws | None
+
+
+@dataclass(frozen=True)
+class KnownTotal:
+    """Answers as a vault does, and gives who asks for the total the answer that there is already."""
+
+    vault: Respondent
+    total: NoisyCounts
+
+    @property
+    def points_per_unit(self) -> int:
+        """As the vault says."""
+        return self.vault.points_per_unit
+
+    def count(self, cells: Cells, share: Share) -> NoisyCounts:
+        """Return the total, if it is asked for as it was; or ask."""
+        if share.purpose != TOTAL:
+            return self.vault.count(cells, share)
+        if share.epsilon != self.total.epsilon or len(cells) != len(self.total.values):
+            raise ValueError("every release asks for the total first; a partitioner says in which cells: total_cells")
+        return self.total
+
+    def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
+        """Ask."""
+        return self.vault.crowding(cells, least, share)
+
+    def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
+        """Ask."""
+        return self.vault.scatter(regions, wanted, share, max_uses=max_uses)
+
+
+def ask_all(
+    asked_one: Respondent,
+    world: World,
+    method: Method,
+    epsilon: Fraction,
+    keep: tuple[Column, ...],
+    *,
+    told: Callable[[NoisyCounts], None] = lambda _: None,
+) -> Prepared:
+    """Ask everything that the method and the kept columns need; it costs exactly `epsilon`.
+
+    The total comes first, and `told` is told of it before anything else is asked: it may raise, to stop.
+    """
+    for_columns = sum((column.part_of_epsilon for column in keep), Fraction(0))
+    for_places = epsilon * (1 - for_columns)
+    budget = method.budget(for_places)
+    cells = method.total_cells(world, for_places / asked_one.points_per_unit)
+    total = asked_one.count(cells, budget[TOTAL])
+    told(total)
+    vault = KnownTotal(asked_one, total)
+    counted = method.partitioner.divide(vault, world, budget)
+    asked = method.placement.ask(vault, world, counted, budget)
+    if not for_columns:
+        return Prepared(counted, asked, None)
+    # Regions follow the released map: from places drawn of it, always the same, so that a recording finds them again.
+    places = method.placement.draw(world, counted, asked, PLACES, np.random.default_rng(0))
+    return Prepared(counted, asked, learn_laws(vault, keep, epsilon, places, counted.total))
+
+
 def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str, str]:
     """Return the statement of a survey of any edition, who signed it, and what it covers; or raise VerificationError.
 
@@ -274,6 +346,13 @@ class Recorder:
         assert isinstance(answer, NoisyCounts)  # noqa: S101 - the question says so
         return answer
 
+    def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
+        """Ask, keep and return."""
+        ask = partial(self.vault.crowding, cells, least, share)
+        answer = self._keep("crowding", len(cells), share, f"{least}", ask, least)
+        assert isinstance(answer, NoisyCounts)  # noqa: S101 - the question says so
+        return answer
+
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Ask, keep and return."""
         details = f"{max_uses} {hashlib.sha256(_array_bytes(np.asarray(wanted, dtype=np.int64))).hexdigest()}"
@@ -283,7 +362,9 @@ class Recorder:
         assert isinstance(answer, NoisyPoints)  # noqa: S101 - the question says so
         return answer
 
-    def _keep(self, question: Kind, size: int, share: Share, details: str, ask: Callable[[], Answer]) -> Answer:
+    def _keep(
+        self, question: Asked, size: int, share: Share, details: str, ask: Callable[[], Answer], least: int = 1
+    ) -> Answer:
         """Ask; or with a ledger return the answer that it keeps: from before, or having asked for it now."""
         if self.ledger is None:
             self.answers.append(ask())
@@ -296,7 +377,7 @@ class Recorder:
         if kept is None:
             kept = self.ledger.keep(charge, number, asked, pack(ask()))
         else:
-            self.vault.skip(share, question, size)
+            self.vault.skip(share, question, size, least)
         self.answers.append(unpack(kept))
         return self.answers[-1]
 
@@ -318,6 +399,14 @@ class Replay:
         answer = self._next(share)
         if not isinstance(answer, NoisyCounts) or len(answer.values) != len(cells):
             raise ValueError(f"the recorded answer '{share.purpose}' does not fit the question")
+        return answer
+
+    def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
+        """Return the recorded number."""
+        answer = self._next(share)
+        if not isinstance(answer, NoisyCounts) or answer.points_per_unit != least * self.points_per_unit:
+            raise ValueError(f"the recorded answer '{share.purpose}' does not fit the question")
+        del cells  # the recording knows
         return answer
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
@@ -417,15 +506,15 @@ def _array_bytes(values: NDArray[np.int64]) -> bytes:
 
 
 def _world_bytes(world: World) -> bytes:
-    with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / "world.gpkg"
+    with draft_folder() as folder:
+        path = folder / "world.gpkg"
         world.write(path)
         return path.read_bytes()
 
 
 def _world(archive: zipfile.ZipFile) -> World:
     content = _member(archive, "world.gpkg")
-    with tempfile.TemporaryDirectory() as directory:
-        path = Path(directory) / "world.gpkg"
+    with draft_folder() as folder:
+        path = folder / "world.gpkg"
         path.write_bytes(content)
         return World.read(path)

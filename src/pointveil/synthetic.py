@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, replace
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +19,29 @@ from numpy.typing import NDArray
 
 from pointveil import showing
 from pointveil.cells.arrays import blocks
+from pointveil.columns import Column, from_dict
 from pointveil.errors import missing_extra
 from pointveil.files.crs import DEGREES, short_name, transform
 from pointveil.files.lattice import steps_per_unit
+from pointveil.files.places import fetched, is_database, local_path, public_name, put, remove
 from pointveil.files.whole import check_target, file_digest, refuse_existing
-from pointveil.formats import Layout, check_holds_crs, files_of, format_of, output_layout, write_points
+from pointveil.formats import (
+    Chunk,
+    Layout,
+    check_holds_crs,
+    check_table,
+    files_of,
+    format_of,
+    is_folder,
+    output_layout,
+    write_points,
+    write_table,
+)
+from pointveil.formats import as_named as _as_named
+from pointveil.formats.base import Codes
+from pointveil.formats.decoding import kept_table
+from pointveil.formats.geojson import properties
+from pointveil.formats.kept import codes_from
 from pointveil.ledger import OWN, Own
 from pointveil.statement import Output, OutputFile, SigningKey, Statement, find_key, parse_statement
 from pointveil.world import World
@@ -31,9 +50,11 @@ if TYPE_CHECKING:
     import geopandas
     import pandas as pd
     import polars as pl
+    import pyarrow as pa
 
 CHUNK = 2**20
-check_format = format_of  # for `releases`, which is not to import what reads real records
+STATEMENT = ".statement.json"
+as_named = _as_named  # for `releases`, which is not to import what reads real records
 
 
 @dataclass(frozen=True)
@@ -50,6 +71,8 @@ class SyntheticPoints:
         The form of the file they stand for: format, column names, CRS.
     statement
         What is promised, and what it cost.
+    kept
+        The kept columns as an Arrow table, in the order declared, if there are any.
 
     Examples
     --------
@@ -66,6 +89,7 @@ class SyntheticPoints:
     coordinates: NDArray[np.float64]
     layout: Layout
     statement: Statement
+    kept: pa.Table | None = None
 
     def __len__(self) -> int:
         return len(self.coordinates)
@@ -83,21 +107,27 @@ class SyntheticPoints:
 
     def write(
         self,
-        path: str | Path,
+        path: str | PathLike[str],
         *,
         layout: Layout | None = None,
         key: SigningKey | str | PathLike[str] | Own | None = OWN,
         force: bool = False,
         ready: Callable[[Mapping[str, Any]], None] | None = None,
     ) -> Statement:
-        """Write the points to a file, and the statement into it and beside it.
+        """Write the points to a file, a folder or a store, and the statement into it and beside it.
 
-        The file has the form of the input (format, columns, order, CRS), unless the suffix says otherwise. The
+        The file has the form of the input (format, columns, order, CRS), unless the suffix says otherwise; a name
+        without a suffix is a folder of parts, and an address such as s3://bucket/synthetic.parquet an object. The
         statement lies beside it as `<name>.statement.json`, signed with `key`: one that you name, by default your own
         if you have one, or None. Both appear whole or not at all, the statement first. A file that exists is replaced
         only with `force`; `ready` is told names and digests of the files before they are put in place.
         """
-        path, key = check_target(Path(path)), find_key(key)
+        key, local = find_key(key), local_path(path)
+        if is_database(path):
+            return self._write_table(str(path), key=key, force=force, ready=ready)
+        if local is None:
+            return self._write_to_store(str(path), layout=layout, key=key, force=force, ready=ready)
+        path = check_target(local)
         form = layout or output_layout(path, self.layout)
         check_release(path, force=force)
         output = self._output(form)
@@ -105,7 +135,7 @@ class SyntheticPoints:
         beside = statement_path(path).name
 
         def state(draft: Path) -> None:
-            files = [describe_file(file) for file in sorted(draft.parent.iterdir())]
+            files = [describe_file(file) for file in sorted((draft if draft.is_dir() else draft.parent).iterdir())]
             listed = output.model_copy(update={"files": tuple(files)})
             complete.append(described.with_output(listed).signed(key))
             draft.with_name(beside).write_text(complete[0].to_json(), encoding="utf-8", newline="\n")
@@ -118,11 +148,35 @@ class SyntheticPoints:
         write_points(path, self._chunks(), form, statement=embedded, total=len(self), first=beside, beside=state)
         return complete[0]
 
-    def to_arrow(self) -> Any:
-        """Return the points as an Arrow table with two columns, named and ordered as in the input."""
-        import pyarrow as pa
+    def _write_to_store(self, url: str, *, key: SigningKey | None, force: bool, **options: Any) -> Statement:
+        """Write to a private folder first, then copy; the statement is there before its file."""
+        check_release(url, force=force)
+        with TemporaryDirectory(prefix="pointveil-") as folder:
+            draft = Path(folder) / public_name(url)
+            statement = self.write(draft, key=key, **options)
+            if force:
+                remove(url, draft.name)
+            put(url, sorted(Path(folder).iterdir(), key=lambda file: file.name != statement_path(draft).name))
+        return statement
 
-        return pa.table(self._columns()).replace_schema_metadata({"pointveil.statement": self.statement.to_json()})
+    def _write_table(
+        self, url: str, *, key: SigningKey | None, force: bool, ready: Callable[[Mapping[str, Any]], None] | None
+    ) -> Statement:
+        shape = self.layout.geometry or "geom"
+        columns = self.layout.columns_at(shape) if self.layout.columns else ()
+        form = replace(self.layout, geometry=shape, x=None, y=None, columns=columns)
+        stated, name = self.statement.with_output(self._output(form)).signed(key), public_name(url)
+
+        def tell(digest: str) -> None:
+            if ready is not None:
+                ready({"file": name, "rows": len(self), "files": {name: digest}})
+
+        write_table(url, self._chunks(), form, statement=stated.to_json(), total=len(self), ready=tell, force=force)
+        return stated
+
+    def to_arrow(self) -> Any:
+        """Return the points as an Arrow table: x, y and the kept columns, named and ordered as in the input."""
+        return self._table().replace_schema_metadata({"pointveil.statement": self.statement.to_json()})
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
@@ -133,23 +187,35 @@ class SyntheticPoints:
         return {
             "type": "FeatureCollection",
             "features": [
-                {"type": "Feature", "properties": {}, "geometry": {"type": "Point", "coordinates": place}}
-                for place in transform(self.crs, DEGREES)(self.coordinates).tolist()
+                {"type": "Feature", "properties": row, "geometry": {"type": "Point", "coordinates": place}}
+                for place, row in zip(
+                    transform(self.crs, DEGREES)(self.coordinates).tolist(), self._properties(), strict=True
+                )
             ],
         }
 
+    def _properties(self) -> list[dict[str, Any]]:
+        """Return the kept columns of each point as values that JSON can hold."""
+        if self.kept is None:
+            return [{} for _ in range(len(self))]
+        return properties(self.kept, self.layout)
+
     def to_pandas(self) -> pd.DataFrame:
-        """Return the points as a pandas frame with two columns, named and ordered as in the input."""
-        return _import("pandas").DataFrame(self._columns())
+        """Return the points as a pandas frame: x, y and the kept columns, named and ordered as in the input."""
+        return _import("pandas") and self._table().to_pandas()
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the points as a polars frame with two columns, named and ordered as in the input."""
-        return _import("polars").DataFrame(self._columns())
+        """Return the points as a polars frame: x, y and the kept columns, named and ordered as in the input."""
+        return _import("polars").from_arrow(self._table())
 
     def to_geopandas(self) -> geopandas.GeoDataFrame:
         """Return the points as a geopandas frame, in their CRS."""
         gpd = _import("geopandas")
-        return gpd.GeoDataFrame(geometry=gpd.points_from_xy(*self.coordinates.T), crs=self.crs)
+        shapes = gpd.points_from_xy(*self.coordinates.T)
+        if self.kept is None:
+            return gpd.GeoDataFrame(geometry=shapes, crs=self.crs)
+        frame = gpd.GeoDataFrame(self.kept.to_pandas(), geometry=shapes, crs=self.crs)
+        return frame[list(self.layout.columns_at("geometry"))]
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the points with matplotlib, onto `ax` or onto new axes, and return the axes."""
@@ -163,19 +229,47 @@ class SyntheticPoints:
         """
         return showing.explore(self, self.statement, World.read(world) if isinstance(world, str | PathLike) else world)
 
-    def _columns(self) -> dict[str, NDArray[np.float64]]:
-        return dict(zip(self.layout.names, self.layout.in_file_order(self.coordinates), strict=True))
+    def _table(self) -> Any:
+        import pyarrow as pa
 
-    def _chunks(self) -> Iterator[NDArray[np.float64]]:
+        places = dict(zip(self.layout.names, self.layout.in_file_order(self.coordinates), strict=True))
+        return pa.table(self.layout.in_order(places, Chunk(self.coordinates, self.kept).kept))
+
+    def _chunks(self) -> Iterator[Chunk]:
         for block in blocks(len(self), CHUNK):
-            yield self.coordinates[block]
+            table = None if self.kept is None else self.kept.slice(block.start, block.stop - block.start)
+            yield Chunk(self.coordinates[block], table)
 
     def _output(self, form: Layout) -> Output:
         steps = steps_per_unit(form.crs)
-        named = {"columns": form.names, "x": form.x, "y": form.y}
-        columns = named if form.geometry is None else {"columns": (form.geometry,), "x": None, "y": None}
+        named: dict[str, Any] = {"columns": form.columns or form.names, "x": form.x, "y": form.y}
+        if form.geometry is not None:
+            named = {"columns": form.columns or (form.geometry,), "x": None, "y": None}
         digest = points_digest([self.coordinates], steps)
-        return Output(rows=len(self), crs=form.crs, steps_per_unit=steps, points_sha256=digest, **columns)
+        codes = None if self.kept is None else codes_digest([self._codes()])
+        return Output(
+            rows=len(self), crs=form.crs, steps_per_unit=steps, points_sha256=digest, codes_sha256=codes, **named
+        )
+
+    def _codes(self) -> Codes:
+        """Return what the kept columns say, by the declarations of the statement."""
+        kept = [from_dict(column) for column in self.statement.columns]
+        return codes_from(Chunk(self.coordinates, self.kept).kept.__getitem__, self.layout, kept)
+
+
+def keep_columns(
+    keep: Sequence[Column],
+    drawn: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]],
+    layout: Layout,
+    rng: np.random.Generator,
+    *,
+    count: int,
+) -> pa.Table | None:
+    """Return the kept columns of the first `count` points, from their codes and their places within the bins."""
+    if not keep:
+        return None
+    codes, places = [codes[:count] for codes, _ in drawn], [places[:count] for _, places in drawn]
+    return kept_table(keep, codes, places, layout, rng, count=count)
 
 
 def _import(package: str) -> Any:
@@ -185,8 +279,23 @@ def _import(package: str) -> Any:
         raise missing_extra("frames", package) from None
 
 
-def check_release(path: Path, *, force: bool, own: Collection[str] = ()) -> None:
+def check_format(path: str | PathLike[str]) -> str:
+    """Return the format that the name of an output stands for; refuse one that stands for none."""
+    if is_database(path):
+        return "table"
+    local = local_path(path) or Path(public_name(path))
+    return "folder" if is_folder(local) else format_of(local)
+
+
+def check_release(path: Path | str, *, force: bool, own: Collection[str] = ()) -> None:
     """Refuse to write a release over a file that is not its own; a statement left behind without its file goes."""
+    if is_database(path):
+        check_table(str(path), force=force, own=own)
+        return
+    if isinstance(path, str):
+        with nullcontext(Path(path)) if force else fetched(path) as copy:
+            refuse_existing(copy, force=force, own=own)
+        return
     beside = statement_path(path)
     if not os.path.lexists(path) and beside.is_file():
         with suppress(ValueError, TypeError, OSError):
@@ -195,10 +304,13 @@ def check_release(path: Path, *, force: bool, own: Collection[str] = ()) -> None
     refuse_existing(*files_of(path), beside, force=force, own=own)
 
 
-def check_crs(path: Path, layout: Layout, world: World) -> None:
+def check_crs(path: Path | str, layout: Layout, world: World) -> None:
     """Refuse a file whose format cannot hold the CRS of the layout in this world."""
     corners = transform(world.projection.crs, layout.crs)(shapely.get_coordinates(world.boundary))
-    check_holds_crs(path, layout, corners)
+    if is_database(path):
+        check_table(str(path), layout.crs, force=True)
+        return
+    check_holds_crs(path if isinstance(path, Path) else Path(public_name(path)), layout, corners)
 
 
 def points_digest(chunks: Any, steps: int) -> str:
@@ -210,6 +322,16 @@ def points_digest(chunks: Any, steps: int) -> str:
     return digest.hexdigest()
 
 
+def codes_digest(chunks: Iterable[Codes]) -> str:
+    """Return the hash of codes, column by column in the order declared, each in the order of its rows."""
+    digests: list[Any] = []
+    for codes in chunks:
+        digests = digests or [hashlib.sha256() for _ in codes]
+        for digest, column in zip(digests, codes, strict=True):
+            digest.update(np.ascontiguousarray(column, dtype="<u2").tobytes())
+    return hashlib.sha256(b"".join(digest.digest() for digest in digests)).hexdigest()
+
+
 def describe_file(path: Path) -> OutputFile:
     """Return the name, hash and size of a file."""
     return OutputFile(name=path.name, sha256=file_digest(path), bytes=path.stat().st_size)
@@ -217,4 +339,4 @@ def describe_file(path: Path) -> OutputFile:
 
 def statement_path(path: Path) -> Path:
     """Return where the statement about a file lies."""
-    return path.with_name(f"{path.name}.statement.json")
+    return path.with_name(path.name + STATEMENT)

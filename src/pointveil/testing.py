@@ -6,7 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from pointveil.cells import Ints
+from pointveil.cells import Ints, numbered
+from pointveil.columns import Column
 from pointveil.formats import Layout
 from pointveil.statement import Statement
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Share, Sites
@@ -24,6 +25,7 @@ class ScriptedVault:
     points_per_unit: int = 1
     asked: list[Share] = field(default_factory=list)
     layout: Layout = field(default_factory=lambda: Layout("csv", x="lon", y="lat"))
+    keep: tuple[Column, ...] = ()  # columns that are kept beside the place
     rehearsal: bool = True
 
     @property
@@ -37,23 +39,29 @@ class ScriptedVault:
         values = np.full(len(cells), self.everywhere) if self.script is None else self.script(cells, share)
         return NoisyCounts(np.asarray(values, dtype=np.int64), share.purpose, share.epsilon, self.points_per_unit)
 
+    def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
+        """Answer with the sum of the script's counts that are crowds; without a script, nobody is in one."""
+        self._spend(share)
+        counts = np.zeros(1) if self.script is None else self.script(cells, share)
+        value = np.array([counts[counts >= least].sum()], dtype=np.int64)
+        return NoisyCounts(value, share.purpose, share.epsilon, self.points_per_unit * least)
+
     def scatter(self, regions: Sites, wanted: Ints, share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Answer with the sites of each region in turn."""
         del max_uses
         self._spend(share)
         counts = regions.site_counts()
         wanted = np.where(counts > 0, np.maximum(wanted, 0), 0)
-        region = np.repeat(np.arange(len(wanted)), wanted)
-        first = np.repeat(np.cumsum(wanted) - wanted, wanted)
-        site = (np.arange(len(region)) - first) % np.maximum(counts[region], 1)
-        return NoisyPoints(region, site, share.purpose, share.epsilon, self.points_per_unit)
+        region, number = numbered(wanted)
+        return NoisyPoints(region, number % counts[region], share.purpose, share.epsilon, self.points_per_unit)
 
     @property
     def statement(self) -> Statement:
         """A statement about nothing: there were no real points."""
         from pointveil.vault import scripted_statement
 
-        return scripted_statement(self.world, self.asked, self.points_per_unit)
+        statement = scripted_statement(self.world, self.asked, self.points_per_unit)
+        return statement.model_copy(update={"columns": tuple(column.to_dict() for column in self.keep)})
 
     def _spend(self, share: Share) -> None:
         if share.epsilon > self.left:

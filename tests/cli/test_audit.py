@@ -36,7 +36,7 @@ def test_verify_explains_and_exports(
     people_file: Path, world_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output, ledger = tmp_path / "synthetic.csv", tmp_path / "ledger.db"
-    options = ("--world", world_file, "--epsilon", "1/2", "--ledger", ledger, "--quiet")
+    options = ("--world", world_file, "--epsilon", "1/2", "--ledger", ledger, "--small", "--quiet")
     assert run("synthesize", people_file, output, *options) == 0
 
     assert run("verify", output, "--ledger", ledger, "--explain") == 0

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -68,7 +69,7 @@ def test_a_release_from_file_to_file(run: Run, people_file: Path, world_file: Pa
 def test_quiet_leaves_only_warnings_and_json_says_all(
     run: Run, people_file: Path, world_file: Path, tmp_path: Path
 ) -> None:
-    base = ("synthesize", people_file, tmp_path / "a.csv", "--world", world_file, "--epsilon", "1/2")
+    base = ("synthesize", people_file, tmp_path / "a.csv", "--world", world_file, "--epsilon", "3/2")
 
     code, out, err = run(*base, "--quiet")
     assert (code, out) == (0, "")
@@ -76,7 +77,7 @@ def test_quiet_leaves_only_warnings_and_json_says_all(
     code, out, _ = run(*base, "--json", "--quiet", "--force")
 
     assert code == 0
-    assert json.loads(out)["statement"]["guarantee"]["epsilon"] == "1/2"
+    assert json.loads(out)["statement"]["guarantee"]["epsilon"] == "3/2"
 
 
 def test_survey_then_draw(run: Run, people_file: Path, world_file: Path, tmp_path: Path) -> None:
@@ -201,8 +202,8 @@ def test_every_command_that_writes_refuses_a_file_that_exists_unless_told(
         ("world", tmp_path / "taken.gpkg", "--bounds=10,50,10.02,50.012", "--quiet"),
         ("audit", "--table", taken, "--runs", 20, "--method", "ugrid-uni"),
         ("audit", "--picture", taken, "--runs", 20, "--method", "ugrid-uni"),
-        ("keys", "new", "--key", taken),
         ("demo", tmp_path / "demo"),
+        *([("keys", "new", "--key", taken)] if find_spec("cryptography") else []),
     ]
     for name in ("taken.csv", "taken.gpkg"):
         (tmp_path / name).write_text("mine")
@@ -228,13 +229,25 @@ def test_the_ledger_shows_names_as_they_are(run: Run, tmp_path: Path) -> None:
     assert all(name in out for name in names)
 
 
-def test_an_empty_file_of_points_is_a_normal_run(run: Run, world_file: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("command", ["synthesize", "survey"])
+def test_an_empty_file_of_points_stops_the_release_for_one_per_cent_unless_told(
+    command: str, run: Run, world_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pointveil.releases.NOISE_DEVIATIONS", 12)  # which chance will not exceed
     (tmp_path / "nobody.csv").write_text("lon,lat\n")
+    base = (command, tmp_path / "nobody.csv", tmp_path / "out.csv", "--world", world_file, "--epsilon", 1)
 
-    code, _, err = run("synthesize", tmp_path / "nobody.csv", tmp_path / "out.csv", "--world", world_file, "-e", 1)
+    code, out, err = run(*base)
 
+    assert (code, out) == (5, "")  # a false alarm in a thousand: exp(-3 √2) / 2 is 0.7 %, of totals below
+    assert "Epsilon 1/100 stays charged to 'nobody.csv'; the rest was given back." in err
+    assert "--small" in err
+    assert not list(tmp_path.glob("out.csv*"))
+    assert json.loads(run("ledger", "show", "--json")[1])[0]["spent"] == "1/100"
+    assert run("ledger", "verify")[0] == 0
+    code, _, err = run(*base, "--small")
     assert code == 0, err
-    assert (tmp_path / "out.csv").read_text().splitlines()[0] == "lon,lat"
+    assert (tmp_path / "out.csv").exists()
 
 
 def test_a_world_is_made_from_public_files(run: Run, tmp_path: Path) -> None:
@@ -302,10 +315,14 @@ def test_the_demo_runs(run: Run, tmp_path: Path) -> None:
     code, out, err = run("demo", tmp_path / "demo", "--json")
 
     assert code == 0, err
-    results = json.loads(out)["results"]
-    assert {result["method"] for result in results} == set(pointveil.METHODS)
+    told = json.loads(out)
+    assert {result["method"] for result in told["results"]} == set(pointveil.METHODS)
+    hours, _, kinds = told["columns"]
+    assert [hours["column"], kinds["column"]] == ["time, time of day", "kind"]
+    assert all(2 * made["profile"] < 1.5 * made["profile_without_place"] for made in (hours, kinds))
     pytest.importorskip("matplotlib", reason="the picture needs the extra figures")
-    assert (tmp_path / "demo" / "real-beside-synthetic.png").stat().st_size > 50_000
+    for picture in ("real-beside-synthetic", "kept-columns"):
+        assert (tmp_path / "demo" / f"{picture}.png").stat().st_size > 50_000
 
 
 @pytest.mark.parametrize("inside", ["", "deeper"])
@@ -324,8 +341,9 @@ def test_few_people_for_the_epsilon_are_told_of_a_coarse_map(
     notes = []
     for epsilon in ("1/100", "2"):
         code, out, err = run(
-            "synthesize", people_file, tmp_path / "out.parquet", "-w", world_file, "--epsilon", epsilon, "--force"
-        )
+            "synthesize", people_file, tmp_path / "out.parquet", "-w", world_file, "--epsilon", epsilon, "--force",
+            "--small",
+        )  # fmt: skip
         assert code == 0, err
         notes.append("The map is coarse" in out + err)
 
@@ -346,3 +364,141 @@ def test_what_verify_leaves_open_is_marked(run: Run, people_file: Path, world_fi
         "!",
         "!",
     ]
+
+
+def test_check_costs_nothing_and_its_exit_code_says_whether_a_release_would_be_made(
+    run: Run, people_file: Path, world_file: Path
+) -> None:
+    code, out, err = run("check", people_file, "--world", world_file)
+    refused, listed, _ = run("check", people_file, "--world", world_file, "--columns", "lat,lon", "--json")
+
+    assert (code, out) == (0, "")
+    assert "parquet with x = lon, y = lat, in EPSG:4326" in err
+    assert (refused, json.loads(listed)["ok"]) == (2, False)
+    assert run("check", people_file, "--world", world_file, "--quiet")[2].count("\n") == 1  # the warning alone
+    assert json.loads(run("ledger", "show", "--json")[1]) == []
+
+
+def test_survey_takes_all_that_synthesize_takes_but_for_drawing() -> None:
+    import typer
+
+    from pointveil.cli import app
+
+    commands = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    taken = {name: {parameter.name for parameter in commands[name].params} for name in ("synthesize", "survey")}
+
+    assert taken["synthesize"] - taken["survey"] == {"count", "seed"}
+    assert taken["survey"] <= taken["synthesize"]
+
+
+def test_the_log_says_who_when_what_and_what_became_of_it(
+    run: Run, people_file: Path, world_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "nobody.csv").write_text("lon,lat\n")
+    ledger = ("--ledger", tmp_path / "ledger.db")
+    base = ("--world", world_file, "--epsilon", "1", "--method", "ugrid-uni", *ledger)
+    said = (
+        "--owner",
+        "Transport office",
+        "--purpose",
+        "bus stops",
+        "--period",
+        "2026-03-01/2026-03-31",
+        "--note",
+        "[a]",
+    )
+    assert run("synthesize", people_file, tmp_path / "a.csv", *base, *said, "--cap", "4")[0] == 0
+    people = ("--person", "name", "--max-points", "1")
+    assert run("synthesize", people_file, tmp_path / "b.csv", *base, *people)[0] == 0
+    monkeypatch.setattr("pointveil.releases.NOISE_DEVIATIONS", 12)  # which chance will not exceed
+    assert run("synthesize", tmp_path / "nobody.csv", tmp_path / "c.csv", *base)[0] == 5
+
+    first, second, third = json.loads(run("ledger", "log", *ledger, "--json")[1])
+
+    assert (first["dataset"], first["unit"], first["epsilon"], first["state"]) == (
+        people_file.name,
+        "point",
+        "1",
+        "finished",
+    )
+    assert first["output"] == "a.csv"
+    assert first["about"]["owner"] == "Transport office"
+    assert first["about"]["by"]
+    assert second["unit"] == "person (at most 1 points)"
+    assert (third["state"], third["epsilon"], third["output"]) == ("stopped", "1/100", "")
+    account, _ = json.loads(run("ledger", "show", *ledger, "--json")[1])
+    assert account["by_unit"] == {"person": "1", "point": "1"}
+    assert (account["cap"], account["spent"]) == ("4", "2")
+    assert run("ledger", "log", "nobody.csv", *ledger)[0] == run("ledger", "show", *ledger)[0] == 0
+    statement = json.loads((tmp_path / "a.csv.statement.json").read_text())
+    assert statement["operator_states"]["period"] == "2026-03-01/2026-03-31"
+    assert "operator_states" not in json.loads((tmp_path / "b.csv.statement.json").read_text())
+    assert run("verify", tmp_path / "a.csv", *ledger)[0] == run("verify", tmp_path / "b.csv")[0] == 0
+
+
+def test_a_cap_is_for_the_first_release_and_what_is_left_under_the_name_is_told(
+    run: Run, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
+    base = (
+        "synthesize",
+        people_file,
+        tmp_path / "a.csv",
+        "--world",
+        world_file,
+        "-e",
+        "2",
+        "-m",
+        "ugrid-uni",
+        "--force",
+    )
+
+    _, _, first = run(*base, "--cap", "3")
+    code, _, second = run(*base, "--cap", "9")
+
+    assert "Spent under the name 'people.parquet' so far: epsilon 2; 1 of 3 is left." in first
+    assert code == 3
+    assert "keeps its cap" in second
+
+
+def test_who_sits_at_a_terminal_is_asked_for_the_cap_once(
+    run: Run, people_file: Path, world_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def answer(question: str, **_: object) -> str:
+        asked.append(question)
+        return "5"
+
+    monkeypatch.setattr("typer.prompt", answer)
+    base = (
+        "synthesize",
+        people_file,
+        tmp_path / "a.csv",
+        "--world",
+        world_file,
+        "-e",
+        "1",
+        "-m",
+        "ugrid-uni",
+        "--force",
+    )
+    assert run(*base, "--dataset", "other")[0] == 0
+    for stream in ("stdin", "stderr"):
+        monkeypatch.setattr(f"sys.{stream}.isatty", lambda: True)
+    for _ in range(2):
+        assert run(*base, "--quiet")[0] == 0
+
+    assert len(asked) == 1
+    caps = {account["dataset"]: account["cap"] for account in json.loads(run("ledger", "show", "--json")[1])}
+    assert caps == {"other": "10", "people.parquet": "5"}
+
+
+def test_a_period_that_ends_before_it_starts_is_refused(
+    run: Run, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
+    code, _, err = run(
+        "synthesize", people_file, tmp_path / "a.csv", "-w", world_file, "-e", 1, "--period", "2026-03-31/2026-03-01"
+    )
+
+    assert code == 2
+    assert "ends before it starts" in err

@@ -89,7 +89,7 @@ def test_a_place_and_a_boundary_exclude_each_other(options: list[str], tmp_path:
 def test_people_are_told_of_kilometres_and_per_cent(roads_file: Path, tmp_path: Path) -> None:
     result = run(tmp_path / "town.gpkg", f"--bounds={BOUNDS}", "--roads", roads_file)
 
-    said = [line.strip() for line in result.stderr.splitlines()]
+    said = [line.strip() for line in result.output.splitlines()]
     assert said[0].startswith("1.43 × 1.33 km, 100% land, ")
     assert said[1] == "bounds 10, 50, 10.02, 50.012 in EPSG:4326"
     assert said[2] == "1.91 km² of land"

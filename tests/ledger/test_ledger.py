@@ -184,7 +184,7 @@ def test_a_cap_is_rounded_down(ledger: Ledger) -> None:
     st.lists(st.fractions(min_value=Fraction(1, 10**9), max_value=3, max_denominator=10**12), min_size=1, max_size=8),
     st.integers(0, 6),
 )
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_whatever_is_asked_the_exact_sum_stays_within_the_cap(asked: list[Fraction], cap: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         ledger, granted = Ledger(Path(folder, "ledger.db")), Fraction(0)
@@ -585,6 +585,27 @@ def test_a_ledger_of_the_first_version_that_was_changed_is_refused_and_left_alon
     assert first_version.path.read_bytes() == before
 
 
+def test_a_ledger_of_the_second_version_is_continued_and_can_give_back(tmp_path: Path) -> None:
+    path = tmp_path / "second.db"
+    path.touch(0o600)
+    with closing(sqlite3.connect(path, isolation_level=None)) as book:
+        book.executescript(Path(__file__).with_name("version_2.sql").read_text(encoding="utf-8"))
+        book.execute("PRAGMA journal_mode = WAL")
+        book.execute(f"PRAGMA application_id = {ledger_schema.APPLICATION}")
+        book.execute("PRAGMA user_version = 2")
+        (head,) = book.execute("SELECT hash FROM event ORDER BY id DESC").fetchone()
+    second = Ledger(path)
+
+    charge = spend(second, "b", b"two", 1)
+    second.stop(charge.entry, Fraction(1, 100))
+
+    assert [(account.name, account.spent) for account in second.accounts()] == [
+        ("b", Fraction(101, 100)),
+        ("a", Fraction(1_333_334, 10**6)),
+    ]
+    assert second.verify([head.hex()]) == []
+
+
 # --- races and crashes ------------------------------------------------------------------------------------
 
 
@@ -865,9 +886,10 @@ def test_while_it_is_open_its_side_files_are_the_owners_only(ledger: Ledger) -> 
     assert modes == {0o600}
 
 
-def test_a_ledger_that_others_may_read_is_refused(ledger: Ledger) -> None:
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o601])
+def test_a_ledger_that_others_may_read_is_refused(ledger: Ledger, mode: int) -> None:
     spend(ledger)
-    ledger.path.chmod(0o644)
+    ledger.path.chmod(mode)
 
     with pytest.raises(InputError, match="chmod 600"):
         spend(ledger)
@@ -918,7 +940,7 @@ def test_another_database_is_refused(tmp_path: Path) -> None:
 def test_a_ledger_of_a_newer_version_is_refused(ledger: Ledger) -> None:
     spend(ledger)
     with raw(ledger) as book:
-        book.execute("PRAGMA user_version = 3")
+        book.execute("PRAGMA user_version = 4")
 
     all_fail(ledger, "Install a newer Pointveil")
 

@@ -81,7 +81,7 @@ def test_a_survey_without_an_edition_is_refused_and_the_version_named() -> None:
     "raise_edition",
     [
         lambda patch: patch.setattr("pointveil.surveys.DRAWING", "2"),
-        lambda patch: patch.setattr("pointveil.surveys.LAND", "2"),
+        lambda patch: patch.setattr("pointveil.surveys.LAND", "3"),
         lambda patch: patch.setattr(pv.UniformGrid, "edition", 2, raising=False),
         lambda patch: patch.setattr(pv.Uniform, "edition", 2, raising=False),
     ],
@@ -90,14 +90,14 @@ def test_a_survey_without_an_edition_is_refused_and_the_version_named() -> None:
 def test_surveys_and_requests_of_another_edition_are_refused(
     raise_edition: Callable[[pytest.MonkeyPatch], None], world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    people = pa.table({"lon": [10.004] * 500, "lat": [50.003] * 500})
+    people = pa.table({"lon": [10.004] * 2000, "lat": [50.003] * 2000})
     survey = tmp_path / "city.survey"
     options: dict[str, Any] = {"epsilon": 1, "method": "ugrid-uni"}
     charged: dict[str, Any] = {"output": tmp_path / "a.csv", "request": "monday", **options}
     pv.release_survey(people, world, output=survey, **options)
     pv.release(people, world, **charged)
     assert pv.Survey.read(survey).statement.edition == {
-        "method": "UniformGrid 1, Uniform 1", "drawing": "1", "land": "1",
+        "method": "UniformGrid 1, Uniform 1", "drawing": "1", "land": "2",
     }  # fmt: skip
 
     raise_edition(monkeypatch)

@@ -16,7 +16,9 @@ def test_the_promise_is_about_probability_and_its_factor_is_right() -> None:
 
     assert said == (
         "Whether one point is in the data changes the probability of any release, and of anything concluded from it, "
-        "by a factor of at most 2.72 (epsilon = 1)."
+        "by a factor of at most 2.72 (epsilon = 1). "
+        "Where one that is known to be in the data was, here rather than there, changes it by a factor of at most 7.39 "
+        "(twice epsilon)."
     )
     assert "odds" not in PROMISES[0]
     assert "2.7e+43" in plain_words("100", "one point")

@@ -1,12 +1,14 @@
 """The command line: one command for each verb, one file for each command."""
 
 import importlib
+import inspect
 import os
+import re
 import sys
 
 import typer
 
-from pointveil.errors import BudgetError, PointveilError, VerificationError, shown
+from pointveil.errors import BudgetError, PointveilError, StoppedError, VerificationError, shown
 from pointveil.version import __version__
 
 app = typer.Typer(
@@ -20,17 +22,21 @@ app = typer.Typer(
 )
 
 COMMANDS = (
-    *("demo", "world", "methods", "synthesize", "survey", "draw", "verify", "keys", "ledger"),
-    *("audit", "evaluate", "experiment"),
+    *("demo", "world", "methods", "plan", "schema", "check", "synthesize", "survey", "draw"),
+    *("verify", "certificate", "keys", "ledger"),
+    *("audit", "evaluate", "experiment", "app"),
 )
-EXIT_CODES = ((BudgetError, 3), (VerificationError, 4), (PointveilError, 2))
+MODULES = {"app": "page"}  # a module called app would hide the name above
+EXIT_CODES = ((BudgetError, 3), (VerificationError, 4), (StoppedError, 5), (PointveilError, 2))
 
 for _command in COMMANDS:
-    _module = importlib.import_module(f"pointveil.cli.{_command}")
+    _module = importlib.import_module(f"pointveil.cli.{MODULES.get(_command, _command)}")
     if hasattr(_module, "commands"):
         app.add_typer(_module.commands, name=_command)
     else:
-        app.command()(getattr(_module, _command))
+        _run = getattr(_module, _command)
+        # Paragraphs as wide as the terminal, not as the source.
+        app.command(help=re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(_run) or ""))(_run)
 
 
 @app.callback(invoke_without_command=True)
@@ -42,7 +48,7 @@ def options(version: bool = typer.Option(False, "--version", help="Print the ver
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line, and end with 0 (done), 2 (bad input), 3 (over budget), 4 (not verified) or 1 (a fault)."""
+    """Run the command line; ends with 0 (done), 2 (bad input), 3 (budget), 4 (not verified), 5 (stopped), 1 (fault)."""
     try:
         app(arguments)
     except PointveilError as fault:

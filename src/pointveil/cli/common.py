@@ -5,27 +5,33 @@ import logging
 import sys
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pointveil.errors import InputError, PointveilWarning, shown
+from pointveil.files.places import without_secrets
 
 if TYPE_CHECKING:
+    from pointveil.statement import Statement
     from pointveil.synthetic import SyntheticPoints
 
+Points = Annotated[
+    str,
+    typer.Argument(
+        help="Private file of points; or a folder, a pattern such as 'trips/*.parquet', or an address "
+        "(file://, s3://, gs://, postgresql://…?table=NAME)."
+    ),
+]
+Output = Annotated[
+    str, typer.Argument(help="Synthetic file to write; without a suffix, a folder of parts; or an address.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only warnings and errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 WorldFile = Annotated[
     Path, typer.Option("--world", "-w", help="File with the public world, made by 'pointveil world'.")
-]
-Epsilon = Annotated[
-    str,
-    typer.Option(
-        "--epsilon", "-e", help="Privacy budget of this release, such as 1, 0.5 or 1/3; smaller is more private."
-    ),
 ]
 Columns = Annotated[
     str | None, typer.Option("--columns", help="Names of the columns with x (longitude) and y (latitude): LON,LAT.")
@@ -34,43 +40,24 @@ Crs = Annotated[
     str | None,
     typer.Option("--crs", help="Coordinate system of the points, if the file does not say (default: EPSG:4326)."),
 ]
-Method = Annotated[
-    str | None,
-    typer.Option("--method", "-m", help="Method that makes the points (default: veil); see 'pointveil methods'."),
-]
-Person = Annotated[
-    str | None, typer.Option("--person", help="Column with the person's id; protects people instead of single points.")
-]
-MaxPoints = Annotated[
-    int | None, typer.Option("--max-points", help="Use at most this many points per person (default: 8).")
-]
-Split = Annotated[
-    str | None,
-    typer.Option(
-        "--split",
-        help="Share of epsilon for each purpose, such as shape=0.3,count=0.7 for agrid-uni; see 'pointveil methods'.",
-    ),
-]
 LedgerFile = Annotated[
     Path | None, typer.Option("--ledger", help="Ledger file (default: the one in your data directory).")
-]
-Dataset = Annotated[
-    str | None, typer.Option("--dataset", help="Name of the dataset in the ledger (default: the file's name).")
 ]
 KeyFile = Annotated[
     Path | None,
     typer.Option("--key", help="File of the private key that signs (default: the one in your data directory, if any)."),
 ]
-Noise = Annotated[
-    str | None,
-    typer.Option("--noise", help="Noise sampler: 'exact' (default: our own) or 'opendp' (needs that extra)."),
-]
 Force = Annotated[bool, typer.Option("--force", help="Replace a file that exists.")]
-Request = Annotated[
-    str | None,
-    typer.Option("--request", help="A name for this request: repeated, it gives the same release and is charged once."),
+Epsilon = Annotated[
+    str,
+    typer.Option(
+        "--epsilon", "-e", help="Privacy budget of this release, such as 1, 0.5 or 1/3; smaller is more private."
+    ),
 ]
-Count = Annotated[int | None, typer.Option("--count", help="Number of points to draw (default: the noisy total).")]
+Count = Annotated[
+    int | None,
+    typer.Option("--count", help="Number of points to draw (default: the noisy total). Never type the true number."),
+]
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Seed for drawing; the same seed gives the same points (default: random).")
 ]
@@ -158,19 +145,47 @@ def parse_split(text: str | None) -> dict[str, str] | None:
     return {purpose.strip(): value.strip() for purpose, _, value in parts}
 
 
+def parse_keeps(texts: list[str] | None, file: Path | None) -> list[Any] | None:
+    """Return the columns that are declared by options and in a file."""
+    from pointveil.columns import parse_keep, read_keep_file
+
+    declared = [*([] if file is None else read_keep_file(file)), *map(parse_keep, texts or ())]
+    return declared or None
+
+
 def given(**options: Any) -> dict[str, Any]:
     """Return the options that were given: the library has the defaults."""
     return {name: value for name, value in options.items() if value is not None}
 
 
-def tell_points(synthetic: "SyntheticPoints", output: Path, *, quiet: bool, json: bool) -> None:
+def tell_points(synthetic: "SyntheticPoints", output: str, *, quiet: bool, json: bool) -> None:
     """Say what was written."""
+    output = without_secrets(output)
     if json:
         statement = synthetic.statement.model_dump(mode="json", by_alias=True)
-        print_json({"output": str(output), "rows": len(synthetic), "statement": statement})
+        print_json({"output": output, "rows": len(synthetic), "statement": statement})
         return
     tell(f"Wrote {len(synthetic):,} synthetic points to {output}, and the statement beside it.", quiet=quiet)
     tell(str(synthetic.statement), quiet=quiet)
+
+
+def tell_charge(statement: "Statement", dataset: str, ledger: Path | None, *, quiet: bool) -> None:
+    """Say what was spent under this name so far, and what is left: a balance of the content would tell of the data."""
+    if statement.ledger is None:
+        return
+    from fractions import Fraction
+
+    from pointveil.ledger import Ledger
+
+    spent, account = Fraction(statement.ledger.spent_after), None
+    with suppress(InputError):  # the release is made: that the ledger cannot be read now takes nothing from it
+        account = Ledger(**given(path=ledger)).find(dataset)
+    left = (
+        ""
+        if account is None
+        else f"; {float(max(account.cap - spent, Fraction(0))):g} of {float(account.cap):g} is left"
+    )
+    tell(f"Spent under the name '{dataset}' so far: epsilon {float(spent):g}{left}.", quiet=quiet)
 
 
 def open_world(path: Path) -> Any:

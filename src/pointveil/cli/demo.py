@@ -16,31 +16,36 @@ def demo(
     quiet: Quiet = False,
     json: Json = False,
 ) -> None:
-    """Synthesize a built-in city with every method: offline, in seconds, with a picture.
+    """Synthesize a built-in city with every method: offline, in seconds, with pictures.
 
     The streets and the sea are real (© OpenStreetMap contributors); the 50,000 people are invented, which is why
-    real and synthetic may be shown side by side, and errors printed.
+    real and synthetic may be shown side by side, and errors printed. One more release keeps two columns: when people
+    are there, and how they get around.
     """
     import dataclasses
+    from functools import partial
 
     from pointveil.demo import ATTRIBUTION
-    from pointveil.demo.story import Result, tell_story
+    from pointveil.demo.story import tell_story
 
     if directory.is_dir() and any(directory.iterdir()) and not force:
         raise InputError(f"{directory} has files in it. Give another folder, or replace the demo's files with --force.")
-    results: list[Result] = []
-    pictures: list[Path] = []
-    for found in tell_story(directory, epsilon=epsilon, stage=lambda text: stage(text, quiet=quiet or json)):
-        if isinstance(found, Result):
-            results.append(found)
-        else:
-            pictures.append(found)
+    shown = partial(stage, quiet=quiet or json)
+    results, kept, pictures = tell_story(directory, epsilon=epsilon, stage=shown)
     if json:
-        rows = [dataclasses.asdict(result) for result in results]
-        print_json({"results": rows, "pictures": [str(picture) for picture in pictures], "attribution": ATTRIBUTION})
+        rows, columns = ([dataclasses.asdict(each) for each in found] for found in (results, kept))
+        print_json(
+            {
+                "results": rows,
+                "columns": columns,
+                "pictures": [str(picture) for picture in pictures],
+                "attribution": ATTRIBUTION,
+            }
+        )
         return
     if not quiet:
         _show(results)
+        _show_kept(kept)
     if not pictures:
         tell("No picture: it needs matplotlib. Get it with: pip install 'pointveil[figures]'", quiet=quiet)
     for picture in pictures:
@@ -61,3 +66,15 @@ def _show(results: list) -> None:  # type: ignore[type-arg]
     Console().print(
         "Lower is better. A cell error of 0 means the same counts everywhere; 2 means that nothing is right."
     )
+
+
+def _show_kept(kept: list) -> None:  # type: ignore[type-arg]
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("kept column", "wrong in 1 km cells", "without looking at the place", "500 m cell × bin", "without")
+    table.title = "The default method once more, with the columns time and kind"
+    for made in kept:
+        wrong = f"{made.profile:.1%}", f"{made.profile_without_place:.1%}"
+        table.add_row(made.column, *wrong, f"{made.place_and_bin:.3f}", f"{made.place_and_bin_without_place:.3f}")
+    Console().print(table)

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from pointveil.cli.common import Count, Force, Json, KeyFile, Quiet, Seed, given, stage, tell_points
+from pointveil.cli.common import Count, Force, Json, KeyFile, Output, Quiet, Seed, given, stage, tell_points
 
 
 def draw(
     survey: Annotated[Path, typer.Argument(help="Survey to draw from.")],
-    output: Annotated[Path, typer.Argument(help="Synthetic file to write.")],
+    output: Output,
     count: Count = None,
     seed: Seed = None,
     key: KeyFile = None,
@@ -31,8 +31,7 @@ def draw(
     from pointveil.synthetic import check_release
 
     signing = find_key(**given(given=key))
-    check_output(output, source=survey, key=signing)
-    check_release(output, force=force)
+    check_release(check_output(output, source=survey, key=signing), force=force)
     with stage("Drawing points", quiet=quiet):
         synthetic = draw_points(Survey.read(survey), count=count, seed=seed)
         statement = synthetic.write(output, key=signing, force=force)

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pointveil.cli.common import Columns, Crs, Force, Json, Quiet, WorldFile, open_world, parse_columns, stage, tell
+from pointveil.cli.common import (
+    Columns,
+    Crs,
+    Force,
+    Json,
+    Points,
+    Quiet,
+    WorldFile,
+    open_world,
+    parse_columns,
+    stage,
+    tell,
+)
 from pointveil.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,8 +31,8 @@ LEVELS = {"good": "[green]●[/]", "fair": "[yellow]●[/]", "poor": "[red]●[/
 
 
 def evaluate(
-    real: Annotated[Path, typer.Argument(help="Private file of points.")],
-    synthetic: Annotated[Path, typer.Argument(help="Synthetic file of points.")],
+    real: Points,
+    synthetic: Annotated[str, typer.Argument(help="Synthetic file or folder of points, or its address.")],
     world: WorldFile,
     report: Annotated[
         Path | None,
@@ -47,7 +59,7 @@ def evaluate(
     pointveil evaluate trips.parquet synthetic.parquet --world porto.gpkg --report report.html
     """
     from pointveil.evaluation import evaluate as compare_by_every_measure
-    from pointveil.evaluation.points import form, in_metres, stated
+    from pointveil.evaluation.points import form, kept_columns, read_points, stated
     from pointveil.evaluation.report.release import write_release_report
     from pointveil.files.whole import refuse_existing
     from pointveil.releases import check_output
@@ -56,14 +68,16 @@ def evaluate(
     for output in (report, release_report):
         if output is not None:
             check_output(output, source=real, world=world)
-            refuse_existing(check_output(output, source=synthetic), force=force)
+            check_output(output, source=synthetic)
+            refuse_existing(output, force=force)
             if output.suffix.lower() not in {".html", ".htm"}:
                 raise InputError(f"A report is a page for a browser: name it .html, not {output.name}.")
     place = open_world(world)
     if release_report is not None:
         with stage("Writing the page for the release", quiet=silent):
             about = stated(synthetic)
-            write_release_report(release_report, in_metres(synthetic, place, **form(about)), place, about)
+            points = read_points(synthetic, place, **form(about), keep=kept_columns(about))
+            write_release_report(release_report, points, place, about)
         tell(f"Wrote {release_report}: you may share it with the release.", quiet=silent)
     with _measuring(quiet=silent) as progress:
         result = compare_by_every_measure(

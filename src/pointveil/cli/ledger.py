@@ -23,11 +23,41 @@ def show(ledger: LedgerFile = None, json: Json = False) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table("dataset", "also known as", "cap", "spent", "left", "charges")
+    table = Table("dataset", "also known as", "cap", "spent", "left", "charges", "spent by protected unit")
     for account in accounts:
         amounts = (f"{float(amount):g}" for amount in (account.cap, account.spent, account.left))
         names = Text(account.name), Text(", ".join(account.aliases))  # as they are: a bracket is no markup
-        table.add_row(*names, *amounts, str(account.charges))
+        units = "\n".join(f"{float(amount):g} ({unit})" for unit, amount in account.units)
+        table.add_row(*names, *amounts, str(account.charges), units)
+    Console().print(table)
+
+
+@commands.command()
+def log(
+    dataset: Annotated[str | None, typer.Argument(help="Only charges under this name.")] = None,
+    ledger: LedgerFile = None,
+    quiet: Quiet = False,
+    json: Json = False,
+) -> None:
+    """List every charge: when, who, which dataset, what it protects, epsilon, method, and what became of it."""
+    from pointveil.ledger import Ledger
+
+    entries = [entry for entry in Ledger(**given(path=ledger)).log() if dataset in {None, entry.dataset}]
+    if json:
+        print_json([entry.to_dict() for entry in entries])
+        return
+    if quiet:
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table("no.", "when (UTC)", "who", "dataset", "protects", "epsilon", "method", "state", "output", "said")
+    for entry in entries:
+        said = "; ".join(f"{name}: {text}" for name, text in entry.about.items() if name != "by")
+        told = (entry.about.get("by", ""), entry.dataset, entry.unit, f"{float(entry.epsilon):g}", entry.method)
+        row = (str(entry.entry), entry.time.removesuffix("+00:00"), *told, entry.state, entry.output, said)
+        table.add_row(*map(Text, row))  # as they are: a bracket is no markup
     Console().print(table)
 
 

@@ -1,35 +1,24 @@
 """pointveil synthesize: from a private file to a synthetic one."""
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Any
 
 from pointveil.cli import common
-from pointveil.cli.common import given, parse_columns, parse_split, stage, tell_points
+from pointveil.cli.common import given, stage, tell_charge, tell_points
+from pointveil.cli.options import about_data, about_release, ask_cap, dataset_name, taking
 
 
+@taking(about_data, about_release)
 def synthesize(
-    points: Annotated[Path, typer.Argument(help="Private file of points.")],
-    output: Annotated[Path, typer.Argument(help="Synthetic file to write.")],
+    points: common.Points,
+    output: common.Output,
     world: common.WorldFile,
     epsilon: common.Epsilon,
-    method: common.Method = None,
-    person: common.Person = None,
-    max_points: common.MaxPoints = None,
-    columns: common.Columns = None,
-    crs: common.Crs = None,
     count: common.Count = None,
     seed: common.Seed = None,
-    split: common.Split = None,
-    ledger: common.LedgerFile = None,
-    dataset: common.Dataset = None,
-    request: common.Request = None,
-    noise: common.Noise = None,
-    key: common.KeyFile = None,
     force: common.Force = False,
     quiet: common.Quiet = False,
     json: common.Json = False,
+    **options: Any,
 ) -> None:
     """Make a synthetic file in the same format, with a statement beside it.
 
@@ -39,11 +28,9 @@ def synthesize(
     """
     from pointveil.releases import release
 
-    options = given(
-        method=method, split=parse_split(split), columns=parse_columns(columns), crs=crs, person=person,
-        max_points=max_points, noise=noise, ledger=ledger, dataset=dataset, request=request, count=count, seed=seed,
-        key=key,
-    )  # fmt: skip
+    options |= given(count=count, seed=seed)
+    ask_cap(points, options)
     with stage("Synthesizing", quiet=quiet):
         made = release(points, world, epsilon=epsilon, output=output, force=force, **options)
     tell_points(made, output, quiet=quiet, json=json)
+    tell_charge(made.statement, dataset_name(points, options), options.get("ledger"), quiet=quiet or json)

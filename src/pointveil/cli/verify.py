@@ -7,12 +7,11 @@ import typer
 
 from pointveil.cli.common import Json, Quiet, print_json, tell
 
-DOUBTS = ("is not signed", "NOT checked", "not every byte", "compare this with", "nothing was charged")
-"""Words of checks that passed and yet leave something open."""
-
 
 def verify(
-    release: Annotated[Path, typer.Argument(help="Synthetic file, with its statement beside it; or a survey.")],
+    release: Annotated[
+        str, typer.Argument(help="Synthetic file or folder, with its statement beside it; its address; or a survey.")
+    ],
     public_key: Annotated[
         str | None,
         typer.Option(
@@ -49,8 +48,9 @@ def verify(
         print(shown(in_plain_words(verified.statement)))
         return
     if json:
-        print_json({"verified": True, "checks": verified.checks, "epsilon": verified.statement.guarantee.epsilon})
+        told = {"checks": verified.passed, "caveats": verified.caveats}
+        print_json({"verified": True, **told, "epsilon": verified.statement.guarantee.epsilon})
         return
     for line in verified.checks:
-        tell(f"  {'!' if any(doubt in line for doubt in DOUBTS) else '✓'} {line}", quiet=quiet)
+        tell(f"  {'!' if line in verified.caveats else '✓'} {line}", quiet=quiet)
     tell(str(verified.statement), quiet=quiet)

@@ -6,9 +6,10 @@ import math
 import os
 import sqlite3
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from os import PathLike
@@ -17,7 +18,19 @@ from typing import Any, Literal
 
 from pointveil.errors import BudgetError, InputError
 from pointveil.ledger.check import find_problems
-from pointveil.ledger.entries import Account, Charge, Kept, canonical, decimal, exact, plain, same_facts
+from pointveil.ledger.entries import (
+    Account,
+    Charge,
+    Entry,
+    Kept,
+    canonical,
+    decimal,
+    exact,
+    kind_of,
+    plain,
+    same_facts,
+    unit_of,
+)
 from pointveil.ledger.schema import MICRO, PATIENCE, append, connect, fingerprint, last, make, seal
 from pointveil.ledger.upgrade import upgrade
 
@@ -178,6 +191,24 @@ class Ledger:
             append(book, "finish", entry=entry, survey=survey, seed=str(seed), output=facts)
             return survey
 
+    def stop(self, entry: int, spent: Fraction) -> None:
+        """End an entry early: what was charged beyond `spent`, the price of all that was asked, is given back, once.
+
+        Whether to stop must follow from noisy answers that were paid for, and from nothing else about the data.
+        """
+        stays = math.ceil(spent * MICRO)
+        with self._writing() as book:
+            if select(book, "id", kind="stop", entry=entry):
+                return
+            for account, name, micro in select(book, "account, name, micro", kind="charge", entry=entry):
+                before, charges, named = sums(book, account, name)
+                again = select(book, "id", kind="stop", entry=entry)  # a second account: under the name it counts once
+                after = {"spent": before - micro + stays, "named": named if again else named - micro + stays}
+                append(
+                    book, "stop", account=account, entry=entry, name=name, micro=micro - stays, exact=str(spent),
+                    charges=charges, **after,
+                )  # fmt: skip
+
     def record_output(self, entry: int, output: Mapping[str, Any]) -> None:
         """Write down, before the files of a release are put in place, what they are: `files` has their SHA-256."""
         facts = canonical(output)
@@ -204,7 +235,24 @@ class Ledger:
             return []
         with self._reading() as book:
             numbers = [row[0] for row in book.execute("SELECT account FROM balance ORDER BY account")]
-            return [balance(book, number) for number in numbers]
+            units = spent_by_unit(book)
+            return [replace(balance(book, number), units=tuple(sorted(units[number].items()))) for number in numbers]
+
+    def log(self) -> list[Entry]:
+        """Return every charge, oldest first, with what became of it."""
+        if not self._exists():
+            return []
+        with self._reading() as book:
+            return list(lines(book))
+
+    def find(self, dataset: str) -> Account | None:
+        """Return the account that a name leads to, if there is one."""
+        name = plain(dataset, "name of a dataset")
+        if not self._exists():
+            return None
+        with self._reading() as book:
+            account = find(book, "name", name=name)
+            return None if account is None else balance(book, account)
 
     def verify(self, anchors: Iterable[str] = ()) -> list[str]:
         """Return what is wrong with the ledger, in sentences: broken chain, wrong sums, overspent caps.
@@ -268,6 +316,42 @@ def find(book: sqlite3.Connection, kind: Literal["name", "content"], **key: str 
     return next((account for (account,) in select(book, "account", kind=kind, **key)), None)
 
 
+def lines(book: sqlite3.Connection) -> Iterator[Entry]:
+    """Yield the lines of the log; a charge to two accounts is one."""
+    stopped = dict(book.execute("SELECT entry, exact FROM event WHERE kind = 'stop'"))
+    finished = {entry for (entry,) in book.execute("SELECT entry FROM event WHERE kind = 'finish'")}
+    outputs = dict(book.execute("SELECT entry, output FROM event WHERE kind = 'output' ORDER BY id"))
+    query = (
+        "SELECT entry, time, name, exact, purpose, request FROM event WHERE kind = 'charge' GROUP BY entry ORDER BY id"
+    )
+    for entry, time, name, price, purpose, request in book.execute(query):
+        facts = json.loads(purpose)
+        yield Entry(
+            entry=entry,
+            time=time,
+            dataset=name,
+            epsilon=Fraction(stopped.get(entry, price)),
+            unit=unit_of(facts),
+            method=facts.get("method", "not recorded"),
+            state="stopped" if entry in stopped else "finished" if entry in finished else "open",
+            output=json.loads(outputs.get(entry, "{}")).get("file", ""),
+            request=request or "",
+            about=facts.get("about", {}),
+        )
+
+
+def spent_by_unit(book: sqlite3.Connection) -> dict[int, dict[str, Fraction]]:
+    """Return what each account has spent for each protected unit; the cap counts them all alike."""
+    units: dict[int, dict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
+    of_entry: dict[int, str] = {}
+    query = "SELECT kind, account, entry, micro, purpose FROM event WHERE kind IN ('charge', 'stop') ORDER BY id"
+    for kind, account, entry, micro, purpose in book.execute(query):
+        if kind == "charge":
+            of_entry[entry] = kind_of(unit_of(json.loads(purpose)))
+        units[account][of_entry[entry]] += Fraction(micro if kind == "charge" else -micro, MICRO)
+    return units
+
+
 def find_answer(book: sqlite3.Connection, entry: int, number: int, question: str) -> bytes | None:
     """Return the answer that was kept, if there is one; refuse one to another question."""
     for asked, answer in select(book, "purpose, survey", kind="answer", entry=entry, number=number):
@@ -315,14 +399,20 @@ def append_charge(
     book: sqlite3.Connection, account: int, entry: int, name: str, micro: int, **facts: str | bytes | None
 ) -> None:
     """Append a charge to one account, with the sums up to it; checks the rows that it builds on."""
+    spent, charges, named = sums(book, account, name)
+    checked(book, "kind = 'cap' AND account = ?", account)
+    again = select(book, "id", kind="charge", entry=entry)  # a second account: under the name it counts once
+    after = {"spent": spent + micro, "charges": charges + 1, "named": named if again else named + micro}
+    append(book, "charge", account=account, entry=entry, name=name, micro=micro, **after, **facts)
+
+
+def sums(book: sqlite3.Connection, account: int, name: str) -> tuple[int, int, int]:
+    """Return what an account has spent, in how many charges, and what was spent under a name; checks those rows."""
     spent, charges = 0, 0
     for row in checked(book, "account = ? AND spent IS NOT NULL", account):
         spent, charges = row["spent"], row["charges"]
-    checked(book, "kind = 'cap' AND account = ?", account)
     named = sum(row["named"] for row in checked(book, "name = ? AND named IS NOT NULL", name))
-    again = select(book, "id", kind="charge", entry=entry)  # a second account: under the name it counts once
-    sums = {"spent": spent + micro, "charges": charges + 1, "named": named if again else named + micro}
-    append(book, "charge", account=account, entry=entry, name=name, micro=micro, **sums, **facts)
+    return spent, charges, named
 
 
 def checked(book: sqlite3.Connection, condition: str, *values: object) -> list[dict[str, Any]]:
@@ -381,8 +471,10 @@ def kept(book: sqlite3.Connection, request: str, facts: str) -> Kept | None:
     name, price = next((name, exact) for number, name, exact, *_ in charges if number == entry)
     answers = tuple(bytes(answer) for (answer,) in select(book, "survey", kind="answer", entry=entry))
     outputs = select(book, "output", kind="output", entry=entry)
+    stopped = next((exact for (exact,) in select(book, "exact", kind="stop", entry=entry)), None)
     written = {digest for (text,) in outputs for digest in json.loads(text).get("files", {}).values()}
-    return Kept(entry, name, Fraction(price), int(seed), survey, answers, frozenset(written))
+    costs = Fraction(price if stopped is None else stopped)
+    return Kept(entry, name, costs, int(seed), survey, answers, frozenset(written), stopped is not None)
 
 
 @contextmanager

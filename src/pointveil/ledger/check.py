@@ -22,6 +22,8 @@ class Replay:
     charges: Counter[int] = field(default_factory=Counter)
     named: Counter[str] = field(default_factory=Counter)
     charged: set[int] = field(default_factory=set)
+    prices: dict[tuple[int, int], int] = field(default_factory=dict)  # by entry and account; none once it was stopped
+    stopped: set[int] = field(default_factory=set)
     answers: Counter[int] = field(default_factory=Counter)
     finished: set[int] = field(default_factory=set)
     summed: bool = False
@@ -111,6 +113,7 @@ def charge(replay: Replay, event: Event) -> Iterator[str]:
     replay.charges[account] += 1
     replay.named[event["name"]] += 0 if event["entry"] in replay.charged else micro  # to two accounts, but once
     replay.charged.add(event["entry"])
+    replay.prices[event["entry"], account] = micro
     if replay.spent[account] > replay.caps.get(account, 0):
         yield f"account {account} is charged over its cap"
     replay.summed = replay.summed or event["spent"] is not None
@@ -130,14 +133,15 @@ def total(replay: Replay, event: Event) -> Iterator[str]:
 def answer(replay: Replay, event: Event) -> Iterator[str]:
     """Check that an answer was charged, and follows the one before it."""
     entry = event["entry"]
-    if entry not in replay.charged or entry in replay.finished or event["number"] != replay.answers[entry]:
+    ended = replay.finished | replay.stopped
+    if entry not in replay.charged or entry in ended or event["number"] != replay.answers[entry]:
         yield f"an answer of entry {entry} is out of place"
     replay.answers[entry] += 1
 
 
 def finish(replay: Replay, event: Event) -> Iterator[str]:
     """Check that what is finished was charged, and is finished once."""
-    if event["entry"] not in replay.charged or event["entry"] in replay.finished:
+    if event["entry"] not in replay.charged or event["entry"] in replay.finished | replay.stopped:
         yield f"entry {event['entry']} is finished without a charge, or twice"
     replay.finished.add(event["entry"])
 
@@ -148,13 +152,26 @@ def output(replay: Replay, event: Event) -> Iterator[str]:
         yield f"entry {event['entry']} is written without being finished"
 
 
+def stop(replay: Replay, event: Event) -> Iterator[str]:
+    """Check that a charge was given back but for the exact price of what was asked, once, and was not finished."""
+    entry, account, back = event["entry"], event["account"], event["micro"] or 0
+    price = replay.prices.pop((entry, account), 0)
+    stays = {**event, "micro": price - back}
+    if entry in replay.finished or not 0 < price - back <= price or not is_rounded(stays, math.ceil):
+        yield f"more of entry {entry} is given back than was not asked for"
+    replay.spent[account] -= back
+    replay.named[event["name"]] -= 0 if entry in replay.stopped else back
+    replay.stopped.add(entry)
+    yield from total(replay, event)
+
+
 def unknown(_replay: Replay, event: Event) -> Iterator[str]:
     """Complain of a kind of event that no ledger has."""
     yield f"no event is of the kind {event['kind']!r}"
 
 
 RULES: dict[str, Callable[[Replay, Event], Iterator[str]]] = {
-    **{rule.__name__: rule for rule in (cap, name, content, charge, answer, finish, output)},
+    **{rule.__name__: rule for rule in (cap, name, content, charge, answer, finish, output, stop)},
     "sum": total,
 }
 

@@ -51,11 +51,12 @@ class Kept:
 
     entry: int
     name: str  # of the dataset
-    epsilon: Fraction  # what it cost
+    epsilon: Fraction  # what it costs
     seed: int  # of the drawing
     survey: bytes | None  # all but answers and world that makes the release again; None until the answers are complete
     answers: tuple[bytes, ...]  # the noisy ones so far, as they were kept
     written: frozenset[str]  # SHA-256 of the files that were written for it
+    stopped: bool = False  # whether it was given up early, and the rest of its charge given back
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Account:
     cap: Fraction
     spent: Fraction
     charges: int
+    units: tuple[tuple[str, Fraction], ...] = ()  # what was spent for each protected unit, where that was asked for
 
     @property
     def left(self) -> Fraction:
@@ -76,7 +78,40 @@ class Account:
     def to_dict(self) -> dict[str, Any]:
         """Return the account as plain values, with epsilon as exact texts such as "1/3"."""
         sums = {name: str(getattr(self, name)) for name in ("cap", "spent", "left")}
-        return {"dataset": self.name, "aliases": list(self.aliases), **sums, "charges": self.charges}
+        units = {unit: str(amount) for unit, amount in self.units}
+        return {"dataset": self.name, "aliases": list(self.aliases), **sums, "charges": self.charges, "by_unit": units}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One charge, as a line of the log."""
+
+    entry: int
+    time: str  # in UTC, to the second
+    dataset: str
+    epsilon: Fraction  # what stays charged
+    unit: str  # who is protected
+    method: str
+    state: str  # "finished", "stopped" early, or "open": charged, and not finished yet
+    output: str  # the names of the files that were written last
+    request: str
+    about: Mapping[str, str]  # who did it, for whom, why, about which period; as far as it was said
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the line as plain values, with epsilon as an exact text such as "1/3"."""
+        return {**vars(self), "epsilon": str(self.epsilon), "about": dict(self.about)}
+
+
+def unit_of(purpose: Mapping[str, Any]) -> str:
+    """Return the protected unit that a charge was made for, in short."""
+    if "person" not in purpose:
+        return "not recorded"
+    return f"person (at most {purpose['max_points']} points)" if purpose["person"] else "point"
+
+
+def kind_of(unit: str) -> str:
+    """Return a protected unit without the number of its points: what sums are shown by."""
+    return unit.partition(" (")[0]
 
 
 def exact(epsilon: object) -> Fraction:
@@ -105,7 +140,9 @@ def same_facts(recorded: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     Those that an older version did not record are left out; so is what another edition may say in other words, for
     then the edition is what tells, and the request is refused as such.
     """
-    other_words = set() if recorded.get("edition") == wanted.get("edition") else {"edition", "parameters", "split"}
+    other_words = (
+        {"about"} if recorded.get("edition") == wanted.get("edition") else {"about", "edition", "parameters", "split"}
+    )
     told = recorded.keys() - other_words
     return told <= wanted.keys() and all(recorded[fact] == wanted[fact] for fact in told)
 

@@ -6,7 +6,6 @@ import os
 import secrets
 import sqlite3
 import stat
-import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
@@ -14,17 +13,18 @@ from pathlib import Path
 from typing import Literal
 
 from pointveil.errors import InputError
+from pointveil.files.drafts import draft_folder
 from pointveil.files.whole import sync
 
 MICRO = 10**6
 PATIENCE = 30  # seconds to wait for another process
 APPLICATION = 0x50564C47  # "PVLG", so that no other database passes for a ledger
-VERSION = 2
-FIRST = 1  # the version that had no running sums; `upgrade` continues such a ledger
+VERSION = 3
+FIRST = 1  # the version that had no running sums; `upgrade` continues an older ledger
 IDENTITY = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
 DURABLE = ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON")  # a commit waits for the disk
 
-Kind = Literal["cap", "name", "content", "charge", "answer", "finish", "output", "sum"]
+Kind = Literal["cap", "name", "content", "charge", "answer", "finish", "output", "stop", "sum"]
 Value = int | str | bytes | None
 
 FIRST_FIELDS = (
@@ -72,6 +72,8 @@ CREATE TABLE event (
     WHEN 'answer' THEN entry IS NOT NULL AND number IS NOT NULL AND purpose IS NOT NULL AND survey IS NOT NULL
     WHEN 'finish' THEN entry IS NOT NULL AND seed IS NOT NULL AND output IS NOT NULL AND survey IS NOT NULL
     WHEN 'output' THEN entry IS NOT NULL AND output IS NOT NULL
+    WHEN 'stop' THEN account IS NOT NULL AND name IS NOT NULL AND micro IS NOT NULL AND exact IS NOT NULL
+                     AND entry IS NOT NULL AND spent IS NOT NULL AND charges IS NOT NULL AND named IS NOT NULL
     WHEN 'sum' THEN account IS NOT NULL AND name IS NOT NULL AND spent IS NOT NULL AND charges IS NOT NULL
                     AND named IS NOT NULL
     ELSE FALSE END)
@@ -109,7 +111,7 @@ CREATE TRIGGER charge_stays_within_cap BEFORE INSERT ON event
 CREATE TRIGGER answer_follows_the_last BEFORE INSERT ON event
   WHEN NEW.kind = 'answer'
     AND (NOT EXISTS (SELECT 1 FROM event WHERE kind = 'charge' AND entry = NEW.entry)
-      OR EXISTS (SELECT 1 FROM event WHERE kind = 'finish' AND entry = NEW.entry)
+      OR EXISTS (SELECT 1 FROM event WHERE kind IN ('finish', 'stop') AND entry = NEW.entry)
       OR NEW.number IS NOT (SELECT count(*) FROM event WHERE kind = 'answer' AND entry = NEW.entry))
   BEGIN SELECT RAISE(ABORT, 'an answer must follow a charge and the answers before it'); END;
 CREATE TRIGGER output_follows_finish BEFORE INSERT ON event
@@ -128,8 +130,17 @@ CREATE TRIGGER content_has_one_account BEFORE INSERT ON event
 CREATE TRIGGER finish_follows_charge BEFORE INSERT ON event
   WHEN NEW.kind = 'finish'
     AND (NOT EXISTS (SELECT 1 FROM event WHERE kind = 'charge' AND entry = NEW.entry)
-      OR EXISTS (SELECT 1 FROM event WHERE kind = 'finish' AND entry = NEW.entry))
+      OR EXISTS (SELECT 1 FROM event WHERE kind IN ('finish', 'stop') AND entry = NEW.entry))
   BEGIN SELECT RAISE(ABORT, 'only a charge that is not finished can be finished'); END;
+CREATE TRIGGER stop_gives_back_once BEFORE INSERT ON event
+  WHEN NEW.kind = 'stop'
+    AND (NOT EXISTS (SELECT 1 FROM event WHERE kind = 'charge' AND entry = NEW.entry AND account = NEW.account
+        AND micro > NEW.micro)
+      OR EXISTS (SELECT 1 FROM event WHERE kind = 'finish' AND entry = NEW.entry)
+      OR EXISTS (SELECT 1 FROM event WHERE kind = 'stop' AND entry = NEW.entry AND account = NEW.account)
+      OR NOT EXISTS (SELECT 1 FROM balance WHERE account = NEW.account
+        AND NEW.spent IS spent - NEW.micro AND NEW.charges IS charges))
+  BEGIN SELECT RAISE(ABORT, 'only a charge that is not finished can be given back, in part and once'); END;
 CREATE TRIGGER secret_is_never_added BEFORE INSERT ON secret WHEN EXISTS (SELECT 1 FROM secret)
   BEGIN SELECT RAISE(ABORT, 'the ledger has its key already'); END;
 CREATE TRIGGER secret_is_never_changed BEFORE UPDATE ON secret
@@ -211,8 +222,8 @@ def make(path: Path) -> None:
     """Make an empty ledger that appears whole or not at all, readable by its owner only."""
     refuse_old_sqlite()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".ledger-") as folder:
-        draft = Path(folder, "ledger.db")
+    with draft_folder(path.parent) as folder:
+        draft = folder / "ledger.db"
         os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with closing(sqlite3.connect(draft, isolation_level=None)) as book:
             book.executescript(f"PRAGMA synchronous = OFF; BEGIN; {IDENTITY} {SCHEMA}")

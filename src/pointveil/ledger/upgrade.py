@@ -1,4 +1,4 @@
-"""Continue a ledger of the first version: its rows and hashes stay, and its sums are appended to the chain."""
+"""Continue a ledger of an older version: its rows and hashes stay, and today's tables and triggers hold them."""
 
 import hashlib
 import sqlite3
@@ -6,24 +6,27 @@ from collections.abc import Iterator
 
 from pointveil.errors import InputError
 from pointveil.ledger.check import Replay, check_chain, check_sums
-from pointveil.ledger.schema import EVENTS, FIRST, FIRST_FIELDS, TRIGGERS, VERSION, append, shape
+from pointveil.ledger.schema import EVENTS, FIELDS, FIRST, FIRST_FIELDS, TRIGGERS, VERSION, append, shape
 
-# A digest of the tables, indexes and triggers of the first version.
-FIRST_SHAPE = "6c54318c290dff933387f7ace7f62d27412e65803ede25290e5d5784f4b76661"
+# A digest of the tables, indexes and triggers of each older version.
+SHAPES = {
+    1: "6c54318c290dff933387f7ace7f62d27412e65803ede25290e5d5784f4b76661",
+    2: "75b0666f194df7203c9c1c0ce9f15d22deab59c3a131f371c046375941cb7e9f",
+}
 FIND = "SELECT name FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL"
 
 
 def upgrade(book: sqlite3.Connection) -> None:
-    """Give a ledger of the first version today's tables; one that is not sound is left as it is, and refused."""
-    version, so_far = "PRAGMA user_version", Replay()
-    if book.execute(version).fetchone() != (FIRST,):
+    """Give an older ledger today's tables; one that is not sound is left as it is, and refused."""
+    if version_of(book) == VERSION:
         return
     book.execute("BEGIN IMMEDIATE")
-    if book.execute(version).fetchone() != (FIRST,):
+    version, so_far = version_of(book), Replay()
+    if version == VERSION:
         book.execute("ROLLBACK")  # another process was quicker
         return
     digest = hashlib.sha256(repr(sorted(shape(book))).encode()).hexdigest()
-    problems = [] if digest == FIRST_SHAPE else ["Its tables or triggers are not as they were made."]
+    problems = [] if digest == SHAPES.get(version) else ["Its tables or triggers are not as they were made."]
     problems += [*check_chain(book, ()), *check_sums(book, so_far)]
     if problems:
         raise InputError(f"The ledger is not sound: {' '.join(problems)} Restore it from a backup.")
@@ -33,16 +36,22 @@ def upgrade(book: sqlite3.Connection) -> None:
     book.execute("ALTER TABLE event RENAME TO earlier")
     for statement in statements(EVENTS):
         book.execute(statement)
-    fields = ", ".join(FIRST_FIELDS)
+    fields = ", ".join(FIRST_FIELDS if version == FIRST else FIELDS)
     book.execute(f"INSERT INTO event ({fields}, hash) SELECT {fields}, hash FROM earlier ORDER BY id")  # noqa: S608
     book.execute("DROP TABLE earlier")
     for statement in statements(TRIGGERS):
         book.execute(statement)
-    for name, account in so_far.names.items():
-        sums = {"spent": so_far.spent[account], "charges": so_far.charges[account], "named": so_far.named[name]}
-        append(book, "sum", account=account, name=name, **sums)
-    book.execute(f"{version} = {VERSION}")
+    if version == FIRST:  # which had no sums: they are appended to the chain
+        for name, account in so_far.names.items():
+            sums = {"spent": so_far.spent[account], "charges": so_far.charges[account], "named": so_far.named[name]}
+            append(book, "sum", account=account, name=name, **sums)
+    book.execute(f"PRAGMA user_version = {VERSION}")
     book.execute("COMMIT")
+
+
+def version_of(book: sqlite3.Connection) -> int:
+    """Return the version of a ledger."""
+    return int(book.execute("PRAGMA user_version").fetchone()[0])
 
 
 def statements(script: str) -> Iterator[str]:

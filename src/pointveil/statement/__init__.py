@@ -1,7 +1,10 @@
 """What a release promises, in words and signed; it is handed paid-for facts, never a record."""
 
+from pointveil.statement.certificate import certificate as certificate
 from pointveil.statement.document import ONE_POINT as ONE_POINT
+from pointveil.statement.document import Asked as Asked
 from pointveil.statement.document import MethodUsed as MethodUsed
+from pointveil.statement.document import OperatorStates as OperatorStates
 from pointveil.statement.document import Output as Output
 from pointveil.statement.document import OutputFile as OutputFile
 from pointveil.statement.document import Recorded as Recorded

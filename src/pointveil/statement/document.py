@@ -17,8 +17,14 @@ from pointveil.statement.signing import SigningKey, canonical, check_signed, sig
 FIRST_SCHEMA: Final = "pointveil-statement-1"
 SCHEMA: Final = "pointveil-statement-2"
 ONE_POINT = "one point"
+IF_ANY = ("columns", "operator_states", "signature")  # fields that a statement has only if they say something
 PROMISES = (
     (
+        "Whether {unit} is in the data changes the probability of any release, and of anything concluded from it, "
+        "by a factor of at most {factor} (epsilon = {epsilon:g}). Where one that is known to be in the data was, here "
+        "rather than there, changes it by a factor of at most {twice} (twice epsilon)."
+    ),
+    (  # without the second sentence, as it stood first
         "Whether {unit} is in the data changes the probability of any release, and of anything concluded from it, "
         "by a factor of at most {factor} (epsilon = {epsilon:g})."
     ),
@@ -119,11 +125,14 @@ class MethodUsed(Part):
     split: dict[Text, Amount]
 
 
+Asked = Literal["count", "crowding", "scatter"]
+
+
 class Question(Part):
     """One noisy answer that was paid for."""
 
     purpose: Text
-    question: Literal["count", "scatter"]
+    question: Asked
     theorem: Text
     cells: Positive
     sensitivity: Positive
@@ -141,12 +150,22 @@ class LedgerEntry(Part):
     spent_after: Amount
 
 
+class OperatorStates(Part):
+    """What the operator says about a release, and no program can know."""
+
+    owner: Text | None = None
+    purpose: Text | None = None
+    period: Text | None = None
+    note: Text | None = None
+
+
 class Recorded(Part):
     """The survey that the points are drawn from; the world's digest stands in the domain."""
 
     answers_sha256: Sha256
     method_sha256: Sha256
     layout_sha256: Sha256
+    columns_sha256: Sha256 | None = None  # of the kept columns as declared, if there are any
 
 
 class OutputFile(Part):
@@ -158,7 +177,10 @@ class OutputFile(Part):
 
 
 class Output(Part):
-    """What was written; the hash of the points is over whole lattice steps, `steps_per_unit` to a unit of the CRS."""
+    """What was written; the hash of the points is over whole lattice steps, `steps_per_unit` to a unit of the CRS.
+
+    The hash of the codes is over what the kept columns say, by the declarations of the statement.
+    """
 
     rows: Number
     columns: tuple[Name, ...]
@@ -167,6 +189,7 @@ class Output(Part):
     crs: Crs
     steps_per_unit: Annotated[int, Field(ge=1, le=10**9)] | None = None
     points_sha256: Sha256
+    codes_sha256: Sha256 | None = None
     files: tuple[OutputFile, ...] = ()
 
     @property
@@ -190,8 +213,8 @@ class Statement(Part):
     ----------
     guarantee, questions
         Epsilon, as an exact text such as "1/3", with the protected unit; and what each answer cost of it.
-    domain
-        The public world: CRS, bounds in its units, and a SHA-256.
+    domain, columns
+        The public world: CRS, bounds in its units, and a SHA-256; and the kept columns as they were declared.
     method, output
         How the points were made, and what was written; None before that.
     in_plain_words, not_promised
@@ -213,6 +236,7 @@ class Statement(Part):
     rehearsal: Text | None
     guarantee: Guarantee
     domain: Domain
+    columns: tuple[dict[str, Any], ...] = ()
     method: MethodUsed | None
     edition: Edition | None = None
     survey: Recorded | None = None
@@ -224,6 +248,7 @@ class Statement(Part):
     ledger: LedgerEntry | None
     not_promised: tuple[Text, ...]
     in_plain_words: Text
+    operator_states: OperatorStates | None = None
     output: Output | None = None
     signature: Signature | None = None
 
@@ -249,10 +274,14 @@ class Statement(Part):
         check_signed(self._content(), public_key)
 
     def _content(self) -> dict[str, Any]:
-        """Return the fields of this schema; a statement that is not signed has none for a signature."""
+        """Return the fields of this schema; of those in `IF_ANY`, only the ones that were filled in."""
         content = self.model_dump(mode="json", by_alias=True)
-        if self.signature is None:
-            del content["signature"]
+        for name in IF_ANY:
+            if not content[name]:
+                del content[name]
+        if not self.columns:  # as before columns could be kept
+            (content["survey"] or {}).pop("columns_sha256", None)
+            (content["output"] or {}).pop("codes_sha256", None)
         if self.schema_name == FIRST_SCHEMA:
             del content["edition"], content["survey"]
             (content["output"] or {}).pop("steps_per_unit", None)
@@ -275,7 +304,8 @@ class Statement(Part):
     def __str__(self) -> str:
         lines = [
             self.promise,
-            *(f"  {question.epsilon:>12}  {question.purpose} ({question.question})" for question in self.questions),
+            "Epsilon was spent on:",
+            *(f"  {question.epsilon:>12}  {question.purpose}" for question in self.questions),
             f"  {self.guarantee.epsilon:>12}  in all",
         ]
         if self.rehearsal:
@@ -296,12 +326,13 @@ def statement_schema() -> dict[str, Any]:
     schema["description"] = schema["description"].splitlines()[0]  # the rest is for users of Python
     schema["properties"]["schema"] = {"const": SCHEMA, "type": "string"}
     schema["properties"]["signature"] = {"$ref": "#/$defs/Signature"}
+    schema["properties"]["operator_states"] = {"$ref": "#/$defs/OperatorStates"}
     schema["properties"]["digest"] = {
         "type": "string",
         "pattern": "^[0-9a-f]{64}$",
         "description": "SHA-256 of all other fields, as JSON with sorted keys and no spaces.",
     }
-    schema["required"] = [name for name in schema["properties"] if name != "signature"]
+    schema["required"] = [name for name in schema["properties"] if name not in IF_ANY]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "Pointveil statement"}
 
 
@@ -325,9 +356,11 @@ def explain(statement: Statement) -> str:
         "This holds whatever else they know, now or later, and however they compute.",
     ]
     if statement.guarantee.unit == ONE_POINT:
+        of_ten = raised(0.5, 10 * epsilon)
         lines.append(
-            "It holds for each point by itself. Somebody with ten points in the data is protected less: "
-            f"then 50% may become {raised(0.5, 10 * epsilon):.1%}. A release made with a person column protects people."
+            "It holds for each point by itself. Somebody with ten points in the data is protected less: then 50% may "
+            f"become {f'{of_ten:.1%}' if of_ten < 0.999 else 'more than 99.9%'}. "
+            "A release made with a person column protects people."
         )
     lines += ["", "Not promised:", *(f"  - {limit}" for limit in statement.not_promised)]
     if statement.rehearsal:
@@ -343,6 +376,10 @@ def raised(chance: float, epsilon: float) -> float:
 
 def plain_words(epsilon: Fraction | str, unit: str, words: str = PROMISES[0]) -> str:
     """Return what epsilon means for one unit, in a sentence."""
-    most = math.exp(Fraction(epsilon))
-    factor = f"{most:.3g}" if most < 1000 else f"{most:.1e}"
-    return words.format(unit=unit, factor=factor, epsilon=float(Fraction(epsilon)))
+    exact = Fraction(epsilon)
+    return words.format(unit=unit, factor=_factor(exact), twice=_factor(2 * exact), epsilon=float(exact))
+
+
+def _factor(epsilon: Fraction) -> str:
+    most = math.exp(epsilon)
+    return f"{most:.3g}" if most < 1000 else f"{most:.1e}"

@@ -9,11 +9,20 @@ from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
+from pointveil.columns import Column, check_keep, from_dict
 from pointveil.errors import InputError, MissingExtraError, VerificationError
 from pointveil.files.crs import known_crs, parse_crs
 from pointveil.files.exact import MOST_EPSILON
-from pointveil.statement.document import FIRST_SCHEMA, ONE_POINT, PROMISES, Statement, digest_of, plain_words
-from pointveil.statement.signing import check_signed
+from pointveil.statement.document import (
+    FIRST_SCHEMA,
+    ONE_POINT,
+    PROMISES,
+    Question,
+    Statement,
+    digest_of,
+    plain_words,
+)
+from pointveil.statement.signing import canonical, check_signed
 from pointveil.statement.wording import known_words
 
 MOST_BYTES = 2**18  # of a statement, or another text in JSON that comes with one: some fifty times the usual
@@ -135,7 +144,42 @@ def _split_fits(statement: Statement) -> bool:
     if statement.method is None:
         return True
     split = statement.method.split
-    return _sum(split.values()) == 1 and {question.purpose for question in statement.questions} <= set(split)
+    others = {question.purpose for question in statement.questions} - set(split)
+    return _sum(split.values()) == 1 and all(about_column(purpose, statement) is not None for purpose in others)
+
+
+def about_column(purpose: str, statement: Statement) -> str | None:
+    """Return the name of the kept column that a question was about."""
+    names = [column["name"] for column in statement.columns if purpose.startswith(f"{column['name']}: ")]
+    return max(names, key=len, default=None)
+
+
+def _columns_fit(statement: Statement) -> bool:
+    """Whether the kept columns are declared as they could be, and were asked about in that way."""
+    try:
+        columns = check_keep([from_dict(column) for column in statement.columns])
+    except (InputError, TypeError):
+        return False
+    said = canonical({"said": [column.to_dict() for column in columns]}) == canonical({"said": statement.columns})
+    recorded = statement.survey is None or statement.survey.columns_sha256 == (
+        digest_of({"columns": list(statement.columns)}) if columns else None
+    )
+    return said and recorded and (statement.method is None or all(_asked_fits(column, statement) for column in columns))
+
+
+def _asked_fits(column: Column, statement: Statement) -> bool:
+    """Whether the questions about a column cost its share in all, and each counts whole sets of its bins."""
+    asked = [each for each in statement.questions if about_column(each.purpose, statement) == column.name]
+    bins = [(f"{column.name}: {part.name} ", part.size) for part in column.parts()]
+    fit = (any(each.purpose.startswith(words) and each.cells % size == 0 for words, size in bins) for each in asked)
+    share = column.part_of_epsilon * Fraction(statement.guarantee.epsilon)
+    return _sum(each.epsilon for each in asked) == share and all(fit)
+
+
+def _sensitivity_fits(question: Question, points: int) -> bool:
+    """Whether it is the number of points of a unit; for crowds that, times the least number of points of one."""
+    crowds = question.question == "crowding" and question.sensitivity % points == 0
+    return crowds or question.sensitivity == points
 
 
 def _ledger_fits(statement: Statement) -> bool:
@@ -148,7 +192,7 @@ def _schema_fits(statement: Statement) -> bool:
     """Whether the fields are there that this schema has, as far as the release has come."""
     later = (statement.edition, statement.survey, statement.output and statement.output.steps_per_unit)
     if statement.schema_name == FIRST_SCHEMA or statement.method is None:
-        return not any(later)
+        return not any(later) and (statement.schema_name != FIRST_SCHEMA or statement.operator_states is None)
     return all(part is not None for part in later[:2]) and (statement.output is None or later[2] is not None)
 
 
@@ -156,11 +200,12 @@ def _output_fits(statement: Statement) -> bool:
     output = statement.output
     if output is None:
         return True
-    if output.places is None:
-        columns_fit = output.x is output.y and len(output.columns) == 1
-    else:
-        columns_fit = set(output.columns) == set(output.places)
-    return columns_fit and len({file.name for file in output.files}) == len(output.files)
+    kept = {column["name"] for column in statement.columns}
+    where = set(output.columns) - kept
+    columns_fit = len(where) == 1 if output.places is None else where == set(output.places)
+    files_fit = len({file.name for file in output.files}) == len(output.files)
+    halves_fit = (output.x is None) == (output.y is None) and (output.codes_sha256 is None) == (not kept)
+    return columns_fit and halves_fit and files_fit and len(where) + len(kept) == len(output.columns)
 
 
 def _domain_fits(statement: Statement) -> bool:
@@ -197,9 +242,10 @@ FACTS: tuple[tuple[Callable[[Statement], bool], str], ...] = (
     (lambda it: Fraction(it.guarantee.epsilon) <= MOST_EPSILON, "Its epsilon is larger than any that is granted."),
     (_unit_fits, "Its protected unit does not fit the number of points of a unit."),
     (
-        lambda it: {question.sensitivity for question in it.questions} == {it.guarantee.points_per_unit},
+        lambda it: all(_sensitivity_fits(question, it.guarantee.points_per_unit) for question in it.questions),
         "The sensitivity of a question does not fit the protected unit.",
     ),
+    (_columns_fit, "What it says about the kept columns does not fit together."),
     (_split_fits, "Its questions do not fit the split of its method."),
     (_ledger_fits, "Less was charged to the ledger than the release cost."),
     (_schema_fits, "Its fields do not fit its schema."),

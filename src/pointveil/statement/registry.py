@@ -3,7 +3,7 @@
 from fractions import Fraction
 from typing import Any
 
-from pointveil.statement.document import ONE_POINT, Statement
+from pointveil.statement.document import ONE_POINT, OperatorStates, Statement
 
 
 def registry_entry(statement: Statement) -> dict[str, Any]:
@@ -33,16 +33,22 @@ def registry_entry(statement: Statement) -> dict[str, Any]:
 
 def _basic(statement: Statement) -> dict[str, Any]:
     method = "unknown" if statement.method is None else statement.method.name
+    states = statement.operator_states or OperatorStates()
     return {
         "name": "",
-        "data_curators": [{"data_curator_name": "", "data_curator_type": ""}],
+        "data_curators": [{"data_curator_name": _states(states.owner), "data_curator_type": ""}],
         "description": f"Synthetic locations made by Pointveil with the method {method}.",
-        "intended_use": "",
+        "intended_use": _states(states.purpose),
         "data_product_type": "Synthetic data",
         "data_product_region": f"{statement.domain.crs} {list(statement.domain.bounds)}",
         "data_product_sector": "",
         "publication_date": statement.made,
     }
+
+
+def _states(text: str | None) -> str:
+    """Return what no program can know as what the operator says."""
+    return "" if text is None else f"The operator states: {text}"
 
 
 def _domain(statement: Statement) -> str:
@@ -77,7 +83,8 @@ def _accounting(statement: Statement) -> dict[str, Any]:
 
 def _implementation(statement: Statement) -> dict[str, Any]:
     return {
-        "preprocessing_and_hyperparameter_tuning": "No parameter was chosen by looking at the data.",
+        "preprocessing_and_hyperparameter_tuning": "The operator states: no parameter, boundary or epsilon "
+        "was chosen by looking at the data.",
         "mechanisms": [
             f"{asked.purpose}: {asked.sampler} on {asked.cells:,} cells, sensitivity {asked.sensitivity}, "
             f"epsilon {asked.epsilon} ({asked.theorem})"

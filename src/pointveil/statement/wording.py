@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import Any, Protocol
 
 from pointveil.ledger import Charge
-from pointveil.statement.document import Domain, Guarantee, LedgerEntry, Question, Statement, plain_words
+from pointveil.statement.document import Asked, Domain, Guarantee, LedgerEntry, Question, Statement, plain_words
 from pointveil.version import __version__
 from pointveil.world import World
 
@@ -22,8 +22,16 @@ NOT_CHARGED = (
     "A sum below a cap: nothing was charged to a ledger for this release, so nobody keeps account of what other "
     "releases of the same data cost."
 )
+DECLARED = (
+    "What was declared of the kept columns: names, types, periods, lists and bounds are public. A list that was copied "
+    "from the data tells what is in it, and this release cannot hide that."
+)
 NOT_PRIVATE = "This is a rehearsal with repeatable noise. It is not private and must not be shared."
-THEOREMS = {"count": "noise.md, theorem on counts", "scatter": "kernel.md, theorem 2 on scatter"}
+THEOREMS = {
+    "count": "noise.md, theorem on counts",
+    "crowding": "noise.md, theorem on crowding",
+    "scatter": "kernel.md, theorem 2 on scatter",
+}
 LIMITS_OF_NOISE: dict[str, tuple[str, ...]] = {
     "exact": (),
     "opendp": (
@@ -54,6 +62,8 @@ SOURCES = {
 SAMPLERS = {
     ("count", "exact"): "exact discrete Laplace, inverted with lazy bits",
     ("count", "opendp"): "OpenDP discrete Laplace",
+    ("crowding", "exact"): "exact discrete Laplace, inverted with lazy bits",
+    ("crowding", "opendp"): "OpenDP discrete Laplace",
     ("scatter", "exact"): "exact box kernel on integer weights",
     ("scatter", "opendp"): "exact box kernel on integer weights",
 }
@@ -76,8 +86,9 @@ class Spend:
 
     purpose: str
     epsilon: Fraction
-    question: Literal["count", "scatter"]
+    question: Asked
     cells: int  # how many cells or regions it asked about: a public or noisy fact
+    least: int = 1  # how many points make a crowd, if crowds were counted
 
 
 class Protection(Protocol):
@@ -100,6 +111,7 @@ def describe(
     noise: str,
     charge: Charge | None,
     rehearsal: bool,
+    columns: tuple[dict[str, Any], ...] = (),
 ) -> Statement:
     """Return the statement for what has been spent so far."""
     epsilon = sum((spend.epsilon for spend in spends), Fraction(0))
@@ -116,13 +128,20 @@ def describe(
             points_per_unit=protection.points,
         ),
         domain=_domain(world),
+        columns=columns,
         method=None,
         questions=tuple(_question(spend, protection, noise) for spend in spends),
         post_processing=(),
         randomness={"source": SEEDED, "seeded": "yes"} if rehearsal else {"source": SOURCES[noise], "seeded": "no"},
         numerics=NUMERICS[noise],
         ledger=None if charge is None else LedgerEntry(**charge.published()),
-        not_promised=(*protection.limits, *NOT_PROMISED, *LIMITS_OF_NOISE[noise], *not_charged),
+        not_promised=(
+            *protection.limits,
+            *((DECLARED,) if columns else ()),
+            *NOT_PROMISED,
+            *LIMITS_OF_NOISE[noise],
+            *not_charged,
+        ),
         in_plain_words=NOT_PRIVATE if rehearsal else plain_words(epsilon, protection.unit),
     )
 
@@ -144,7 +163,7 @@ def _question(spend: Spend, protection: Protection, noise: str) -> Question:
         question=spend.question,
         theorem=THEOREMS[spend.question],
         cells=spend.cells,
-        sensitivity=protection.points,
+        sensitivity=protection.points * spend.least,
         epsilon=str(spend.epsilon),
         sampler=SAMPLERS[spend.question, noise],
     )

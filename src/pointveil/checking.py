@@ -1,0 +1,300 @@
+"""Look, before anything is charged, for mistakes that public facts show: names of columns, CRS, world, options."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from os import PathLike
+from typing import Any, Literal
+
+import numpy as np
+from pyproj import CRS
+
+from pointveil.errors import InputError, PointveilError
+from pointveil.files.crs import is_geographic, short_name, transform
+from pointveil.files.places import public_name
+from pointveil.ledger import OWN, Account, Ledger, Own, open_ledger
+from pointveil.methods import DEFAULT_METHOD, Method, find_method
+from pointveil.synthetic import as_named
+from pointveil.vault import Vault, exact_epsilon
+from pointveil.world import World
+
+MOST_POINTS = 2**31 - 2  # that may be drawn
+LEAST_PER_POINT = Fraction(1, 10**9)  # epsilon: below this no sampler draws the noise
+SMALL_LAND = 10_000.0  # square metres
+USUAL_EPSILON = 10  # above this a promise is hardly one
+FAR_OUTSIDE = 15.0  # degrees beyond the area that a CRS is made for
+
+EAST = {"lon", "lng", "long", "longitude"}
+NORTH = {"lat", "latitude"}
+SAID_ACROSS, SAID_UP = {*EAST, "x", "easting", "eastings"}, {*NORTH, "y", "northing", "northings"}
+IN_LENGTHS = {"easting", "eastings", "northing", "northings"}
+TIMES = "time date timestamp datetime hour day month weekday ts when created started ended start end"
+OWNERS = """
+    id uid uuid guid user person driver rider customer client device imei imsi msisdn phone mobile email account
+    member passenger taxi cab vehicle plate mac subscriber patient employee card scooter bike agent household
+"""
+OWNER_ENDS = re.compile(r"(user|person|driver|rider|customer|client|device|trip|ride|track|trace|vehicle|taxi)id$")
+
+Level = Literal["refused", "warning", "note"]
+
+UNLISTED = {
+    "geojson": "The properties of GeoJSON stand inside its records, so they cannot be listed here: name those to keep.",
+    "csv": "All columns of CSV are text: say with --keep what those to keep hold.",
+}
+"""Formats whose public facts do not tell of every column what it holds."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that an owner should know before a release, as a sentence."""
+
+    level: Level
+    text: str
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a release would use, and what is doubtful about it; no record was read, and nothing was charged."""
+
+    findings: tuple[Finding, ...]
+    format: str | None = None  # this and what follows is None if the file could not be opened
+    columns: tuple[str, ...] = ()  # x and y, or the geometry
+    crs: str | None = None
+    unit: str | None = None  # what would be protected
+    left_out: tuple[str, ...] = ()  # the names of all other columns
+    dataset: str | None = None  # its name in the ledger
+    account: Account | None = None  # of that name, if there is one
+
+    @property
+    def ok(self) -> bool:
+        """Whether a release would be made."""
+        return not any(finding.level == "refused" for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values that JSON can hold."""
+        account = None if self.account is None else self.account.to_dict()
+        return {"ok": self.ok} | asdict(self) | {"account": account}
+
+
+def check(
+    source: Any,
+    world: World | str | PathLike[str],
+    *,
+    epsilon: object = 1,
+    method: str | Method = DEFAULT_METHOD,
+    columns: tuple[str, str] | None = None,
+    crs: str | None = None,
+    person: str | None = None,
+    max_points: int | None = None,
+    unit: str | None = None,
+    keep: Any = (),
+    ledger: Ledger | str | PathLike[str] | Own | None = OWN,
+    dataset: str | None = None,
+) -> Checked:
+    """Say what a release would use and what looks wrong, from names and other public facts alone; costs nothing.
+
+    Parameters
+    ----------
+    source, world, epsilon, method
+        As for `release`.
+    columns, crs, person, max_points, unit, keep
+        As for `release`.
+    ledger, dataset
+        Where epsilon would be charged, and under which name.
+
+    Examples
+    --------
+    >>> checked = pv.check("people.parquet", "helsinki.gpkg", epsilon=1)
+    >>> checked.ok, checked.columns, checked.unit
+    (True, ('lon', 'lat'), 'one point')
+    """
+    name = dataset or public_name(as_named(source))
+    try:
+        place = world if isinstance(world, World) else World.read(world)
+        exact, most = exact_epsilon(epsilon), check_person(person, max_points)
+        check_method(find_method(method), place, exact, most)
+        check_unit(unit, person)
+        vault = Vault.open(
+            source,
+            place,
+            epsilon=exact,
+            columns=columns,
+            crs=crs,
+            person=person,
+            max_points=most,
+            keep=keep,
+            ledger=None,
+        )
+        book = open_ledger(ledger)
+        account = None if book is None else book.find(name)
+    except PointveilError as fault:
+        return Checked((Finding("refused", str(fault)),), dataset=name)
+    layout, protects = vault.layout, vault.statement.guarantee.unit
+    found = [*look(vault, crs=crs, person=person, unit=unit, epsilon=exact)]
+    if account is not None and account.left < exact:
+        found.append(Finding("refused", f"Only epsilon {float(account.left):g} is left for '{name}' in the ledger."))
+    used = (layout.x, layout.y or "y") if layout.x else (layout.geometry or "geometry",)
+    return Checked(tuple(found), layout.format, used, layout.crs, protects, layout.left_out, name, account)
+
+
+def look(
+    vault: Vault,
+    *,
+    crs: str | None,
+    person: str | None,
+    unit: str | None,
+    epsilon: Fraction,
+) -> Iterator[Finding]:
+    """Yield what public facts show about the points of a vault."""
+    layout, world = vault.layout, vault.world
+    for text in (*_misnamed(layout.x, layout.y, layout.crs), *_elsewhere(layout.crs, world)):
+        yield Finding("refused", text)
+    dropped = layout.left_out
+    owners = [name for name in dropped if guess_use(name) == "person"]
+    if person is None and unit is None and owners:
+        yield Finding(
+            "warning",
+            f"Column {owners[0]!r} may say whose a point is, and no person column was named: only single points are "
+            f"protected. If someone has 100 points, this promises them 100 times epsilon, {100 * float(epsilon):g}. "
+            f"Name the column, --person {shlex.quote(owners[0])} (person=), or confirm with --unit point (unit=).",
+        )
+    if dropped:
+        left_out = f"Left out of the synthetic file: {', '.join(dropped)}. To keep a column, name it with --keep."
+        yield Finding("warning", left_out)
+    times = [name for name in dropped if says_time(name)]
+    if times:
+        yield Finding(
+            "note",
+            f"{', '.join(times)}: the times would be left out. To keep them: --keep '{times[0]}=time:START/END'.",
+        )
+    if epsilon > USUAL_EPSILON:
+        yield Finding("warning", f"epsilon {epsilon} promises very little. Most releases use 1 or less.")
+    if world.land_area < SMALL_LAND:
+        yield Finding("warning", f"The world has only {world.land_area:,.0f} m² of land. Is its boundary right?")
+    if dropped and layout.format in UNLISTED:
+        yield Finding("note", UNLISTED[layout.format])
+    if layout.x is not None and layout.geometry is None and crs is None and not _words(layout.x) & EAST:
+        yield Finding("note", f"The points are read as degrees ({layout.crs}). Say --crs (crs=) if they are not.")
+
+
+def guess_use(name: str) -> Literal["person", "time"] | None:
+    """Return what a column may be for, from its name alone: to say whose a point is, or when it was."""
+    if _words(name) & {*OWNERS.split()} or OWNER_ENDS.search(name.lower()):
+        return "person"
+    return "time" if says_time(name) else None
+
+
+def says_time(name: str) -> bool:
+    """Tell whether a column's name sounds like a time."""
+    return bool(_words(name) & {*TIMES.split()}) or name.lower().endswith("_at")
+
+
+def _misnamed(x: str | None, y: str | None, crs: str) -> Iterator[str]:
+    """Yield what the names of two columns say against their use."""
+    across, up = _words(x or ""), _words(y or "")
+    if (across & SAID_UP and not across & SAID_ACROSS) or (up & SAID_ACROSS and not up & SAID_UP):
+        yield (
+            f"The x column is called {x!r} and the y column {y!r}: they look swapped. Name x (longitude) first, as in "
+            f"--columns {y},{x} (columns={(y, x)!r}); or rename the columns if their names are wrong."
+        )
+    if (across | up) & (EAST | NORTH) and not is_geographic(crs):
+        yield (
+            f"Columns {x!r} and {y!r} are named as degrees, but {short_name(crs)} is not in degrees. Leave --crs "
+            "(crs=) out, or rename the columns if their names are wrong."
+        )
+    if (across | up) & IN_LENGTHS and is_geographic(crs):
+        yield (
+            f"Columns {x!r} and {y!r} are named as lengths, but {short_name(crs)} is in degrees. Say which CRS they "
+            "are in with --crs (crs=), or rename the columns if their names are wrong."
+        )
+
+
+def _elsewhere(crs: str, world: World) -> Iterator[str]:
+    """Yield what is wrong if the CRS of the points is made for another part of the globe than the world is in."""
+    area = CRS.from_user_input(crs).area_of_use
+    west, south, east, north = world.boundary.bounds
+    corners = transform(world.projection.crs, "EPSG:4326")(np.array([[west, south], [east, north]]))
+    (west, south), (east, north) = corners.tolist()
+    if area is None or is_geographic(crs) or not np.isfinite(corners).all() or area.west > area.east:
+        return
+    apart = (area.west - east, west - area.east, area.south - north, south - area.north)
+    if max(apart) > FAR_OUTSIDE:
+        yield (
+            f"The world lies at {west:.3g}, {south:.3g} degrees, far outside of the area of {short_name(crs)} "
+            f"({area.name}). Check the CRS of the points (--crs, crs=) and the world."
+        )
+
+
+def _words(name: str) -> set[str]:
+    """Return the words in a column's name: those of "pickupLongitude" and of "pickup_longitude" are the same."""
+    return set(re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
+
+
+def check_unit(unit: str | None, person: str | None) -> None:
+    """Refuse a protected unit that is none, or that contradicts the person column."""
+    if unit not in {None, "point", "person"}:
+        raise InputError(f"--unit (unit=) is 'point' or 'person', not {unit!r}.")
+    if unit == "person" and person is None:
+        raise InputError("--unit person (unit=) needs --person COLUMN (person=), the column with the person's id.")
+    if unit == "point" and person is not None:
+        raise InputError("--person (person=) protects people, and --unit point (unit=) single points: leave one out.")
+
+
+def check_period(period: str | None) -> str | None:
+    """Return what is said of the period; refuse one that ends before it starts."""
+    dates = re.findall(r"\d{4}(?:-\d\d){0,2}", period or "")
+    if len(dates) == 2 and dates[0] > dates[1]:
+        raise InputError(f"The period {period!r} ends before it starts.")
+    return period
+
+
+def checked_text(text: str, what: str) -> str:
+    """Return what the operator says; refuse what a statement could not show."""
+    if not text.strip() or not text.isprintable() or len(text) > 1000:
+        raise InputError(f"--{what} ({what}=) must be 1 to 1,000 printable characters in one line.")
+    return text.strip()
+
+
+def check_person(person: str | None, max_points: int | None) -> int:
+    """Return how many points of one person are used."""
+    if person is None and max_points is not None:
+        raise InputError("--max-points (max_points=) needs --person (person=), the column with the person's id.")
+    if max_points is not None and max_points < 1:
+        raise InputError(f"--max-points (max_points=) must be at least 1, not {max_points}.")
+    return 8 if max_points is None else max_points
+
+
+def check_drawing(count: int | None, seed: int | None) -> None:
+    """Refuse, before anything is spent, a number of points or a seed that makes no sense."""
+    for what, value in {"number of points": count, "seed": seed}.items():
+        if value is not None and not isinstance(value, int | np.integer):
+            raise InputError(f"The {what} must be a whole number, not {value!r}.")
+    if count is not None and not 0 <= count <= MOST_POINTS:
+        raise InputError(f"The number of points must lie between 0 and {MOST_POINTS:,}, not {count:,}.")
+    if seed is not None and seed < 0:
+        raise InputError(f"The seed must not be negative, and is {seed}.")
+
+
+def check_world(method: Method, world: World) -> None:
+    """Refuse, before anything is spent, a method whose parts do not fit or that the public world cannot serve."""
+    method.shares()
+    if method.needs_roads and world.roads is None:
+        raise InputError(
+            f"The method '{method.name}' needs roads, and this world has none. Make it with --roads (roads=)."
+        )
+
+
+def check_method(method: Method, world: World, epsilon: Fraction, points: int) -> None:
+    """Refuse what `check_world` does, and noise too wide to be drawn for units of so many points."""
+    check_world(method, world)
+    least = min(method.shares().values()) * epsilon / points
+    if least < LEAST_PER_POINT:
+        most = int(least * points / LEAST_PER_POINT)
+        raise InputError(
+            f"--max-points (max_points=) of {points:,} is too large for epsilon {epsilon}: all would be noise. "
+            f"The most that can be drawn is {most:,}; most releases use 1 to 100."
+        )

@@ -1,0 +1,123 @@
+"""The statement as one printable page, for who must sign for a release and file it."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from html import escape
+
+from pointveil.statement.document import ONE_POINT, Statement, raised
+
+STYLE = """
+@page { size: A4; margin: 12mm }
+body { font: 9pt/1.25 system-ui, "DejaVu Sans", sans-serif; color: #111; max-width: 186mm; margin: 0 auto }
+h1 { font-size: 15pt; margin: 0 } h2 { font-size: 9.5pt; margin: 2.2mm 0 .6mm; border-bottom: .3mm solid #999 }
+p { margin: 1mm 0 } .unit { font-size: 18pt; line-height: 1.1; font-weight: 700; margin: 2mm 0 }
+table { border-collapse: collapse; width: 100% }
+td { text-align: left; vertical-align: top; padding: .15mm 2mm .15mm 0 }
+td:first-child { width: 42mm; color: #444 } .void { color: #b00; font-weight: 700 }
+ul { margin: 0; padding-left: 4mm; font-size: 7.5pt } code { font-size: 8pt; overflow-wrap: anywhere }
+.sign td { border-top: .3mm solid #111; width: 33%; padding-top: 1mm; color: #444 } .sign { margin-top: 10mm }
+footer { font-size: 7.5pt; color: #555; margin-top: 2mm }
+"""
+
+
+def certificate(
+    statement: Statement,
+    *,
+    checks: tuple[str, ...],
+    caveats: tuple[str, ...] = (),
+    sums: Mapping[str, Fraction] | None = None,
+    dataset: str | None = None,
+) -> str:
+    """Return one page of HTML that needs nothing else.
+
+    `checks` and `caveats` are what was verified and what that leaves open. `sums`, by protected unit, is what was spent
+    under the name `dataset` so far, if the ledger was at hand: under this name only, never by content.
+    """
+    guarantee = statement.guarantee
+    epsilon = float(Fraction(guarantee.epsilon))
+    one = "point" if guarantee.unit == ONE_POINT else "person"
+    files = [] if statement.output is None else [file.name for file in statement.output.files]
+    states = statement.operator_states
+    said = {} if states is None else {name: text for name, text in states.model_dump().items() if text}
+    sections = {
+        "The operator states": _table(
+            {name: said.get(name, "not said") for name in ("owner", "purpose", "period")} | said
+        ),
+        "What epsilon means": _meaning(epsilon, one),
+        "What was left out": _table(_left_out(statement)),
+        "Spent so far under this name": _table(_sums(statement, sums, dataset)),
+        "What was verified": _list([*checks, *(f"Open: {caveat}" for caveat in caveats)]),
+        "How to verify it yourself": _verify(statement, files),
+        "What is not promised": _list(statement.not_promised),
+    }
+    void = f'<p class="void">{escape(statement.rehearsal)}: nothing of this holds</p>' if statement.rehearsal else ""
+    many = (
+        "<p><b>Not a person:</b> someone with k points in the data is protected only with k times epsilon.</p>"
+        if one == "point"
+        else ""
+    )
+    body = "".join(f"<h2>{title}</h2>{text}" for title, text in sections.items())
+    about = f"{', '.join(files) or 'survey'}; made {statement.made} by Pointveil {statement.software['version']}"
+    return (
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Privacy certificate</title>'
+        f"<style>{STYLE}</style></head><body><h1>Privacy certificate</h1><p>{escape(about)}; release "
+        f"<code>{statement.release}</code></p>{void}"
+        f'<p class="unit">Protects {escape(guarantee.unit)}, with ε = {escape(guarantee.epsilon)}</p>{many}'
+        f"<p>Pure differential privacy (δ = 0), central model; neighbours: {guarantee.adjacency}.</p>{body}"
+        '<table class="sign"><tr><td>Name and office</td><td>Date</td><td>Signature</td></tr></table>'
+        "<footer>Made from the statement of the release, and not a part of it: the statement is what counts. "
+        "Where streets or water come from OpenStreetMap: © OpenStreetMap contributors, ODbL.</footer></body></html>\n"
+    )
+
+
+def _meaning(epsilon: float, one: str) -> str:
+    beliefs = "".join(
+        f"<tr><td>{before:.0%} before</td><td>at most {raised(before, epsilon):.1%}, at least "
+        f"{raised(before, -epsilon):.1%}</td></tr>"
+        for before in (0.01, 0.1, 0.5)
+    )
+    return (
+        f"<p><b>Membership.</b> Somebody suspects that a certain {one} is in the data. After any study of the release, "
+        f"whatever else they know:</p><table>{beliefs}</table><p><b>Whereabouts.</b> They know that the {one} is in "
+        f"the data, and ask in which of two places: that is twice epsilon. 50% before can become at most "
+        f"{raised(0.5, 2 * epsilon):.1%}.</p>"
+    )
+
+
+def _left_out(statement: Statement) -> dict[str, str]:
+    output, most = statement.output, statement.guarantee.points_per_unit
+    kept = "the coordinates" if output is None else ", ".join(output.columns)
+    bounds = ", ".join(f"{side:g}" for side in statement.domain.bounds)
+    people = {} if statement.guarantee.unit == ONE_POINT else {"of each person": f"all but {most} points, by chance"}
+    return {
+        "columns": f"all but {kept}",
+        "places": f"outside {bounds} ({statement.domain.crs[:40]}), in water, or unreadable",
+        **people,
+    }
+
+
+def _sums(statement: Statement, sums: Mapping[str, Fraction] | None, dataset: str | None) -> dict[str, str]:
+    entry = statement.ledger
+    if entry is None:
+        return {"ledger": "nothing was charged: nobody keeps account of other releases of the same data"}
+    if sums is None:
+        return {"with this release": f"epsilon {float(Fraction(entry.spent_after)):g} (entry {entry.entry})"}
+    total = {"in all": f"epsilon {float(sum(sums.values())):g}"} if len(sums) > 1 else {}
+    return {"name": dataset or ""} | {unit: f"epsilon {float(amount):g}" for unit, amount in sums.items()} | total
+
+
+def _verify(statement: Statement, files: list[str]) -> str:
+    signature = statement.signature
+    key = "NOT SIGNED: who made it cannot be checked" if signature is None else f"Ed25519 key {signature.public_key}"
+    named = files[0] if files else "RELEASE"
+    given = "" if signature is None else f" --public-key {signature.public_key}"
+    return f"<p>{escape(key)}</p><p><code>pointveil verify {escape(named)}{escape(given)}</code></p>"
+
+
+def _table(rows: Mapping[str, str]) -> str:
+    cells = "".join(f"<tr><td>{escape(name)}</td><td>{escape(text)}</td></tr>" for name, text in rows.items())
+    return f"<table>{cells}</table>"
+
+
+def _list(lines: tuple[str, ...] | list[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>"

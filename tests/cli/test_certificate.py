@@ -1,0 +1,111 @@
+"""A certificate is one page that says who is protected, how much, by whom and why; and it is checked first."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from numpy.typing import NDArray
+
+import pointveil as pv
+from pointveil.cli import main
+from pointveil.cli.certificate import BROWSERS
+from pointveil.world import World
+
+
+def run(*arguments: object) -> int:
+    try:
+        main([str(argument) for argument in arguments])
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+@pytest.fixture
+def release(people: NDArray[np.float64], world: World, tmp_path: Path) -> Path:
+    source, output = tmp_path / "trips.parquet", tmp_path / "synthetic.csv"
+    pq.write_table(pa.table({"lon": people[:, 0], "lat": people[:, 1], "who": np.arange(len(people))}), source)
+    options = {"epsilon": 2, "method": "ugrid-uni", "ledger": tmp_path / "ledger.db", "key": None}
+    said = {"owner": "Transport <office>", "purpose": "bus stops", "period": "2026-03"}
+    with pytest.warns(pv.PointveilWarning, match="Left out"):
+        pv.release(source, world, output=output, person="who", max_points=1, **options, **said)  # type: ignore[arg-type]
+    with pytest.warns(pv.PointveilWarning, match="Left out"):
+        pv.release(source, world, output=tmp_path / "points.csv", unit="point", **options)  # type: ignore[arg-type]
+    return output
+
+
+def text_of(page: Path) -> str:
+    return re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", page.read_text(encoding="utf-8").partition("<body>")[2]))
+
+
+def test_the_page_answers_who_what_why_and_how_much(release: Path, tmp_path: Path) -> None:
+    assert run("certificate", release, "--ledger", tmp_path / "ledger.db", "--quiet") == 0
+
+    page = text_of(tmp_path / "synthetic.csv.certificate.html")
+    for said in (
+        "Protects any one person with all their points (at most 1 of them are used), with ε = 2",
+        "owner Transport &lt;office&gt;",
+        "purpose bus stops",
+        "period 2026-03",
+        "50% before at most 88.1%, at least 11.9%",  # of membership
+        "50% before can become at most 98.2%",  # of whereabouts: twice epsilon
+        "name trips.parquet person epsilon 2 point epsilon 2 in all epsilon 4",
+        "NOT SIGNED",
+        "the ledger is whole",
+        "© OpenStreetMap contributors",
+    ):
+        assert said in page, page
+    assert run("certificate", tmp_path / "points.csv") == 0
+    assert "Not a person:" in text_of(tmp_path / "points.csv.certificate.html")
+
+
+def test_a_release_that_was_changed_gets_none(release: Path, tmp_path: Path) -> None:
+    release.write_text(release.read_text().replace("1", "2", 1))
+
+    assert run("certificate", release) == 4
+    assert not list(tmp_path.glob("*.certificate.*"))
+
+
+def test_nothing_is_overwritten_and_the_name_must_fit(release: Path, tmp_path: Path) -> None:
+    assert run("certificate", release, "--output", tmp_path / "c.html") == 0
+    assert run("certificate", release, "--output", tmp_path / "c.html") == 2
+    assert run("certificate", release, "--output", tmp_path / "c.html", "--force") == 0
+    assert run("certificate", release, "--output", tmp_path / "c.txt") == 2
+    assert run("certificate", release, "--output", release, "--force") == 2
+
+
+def test_the_pdf_is_one_page(release: Path, tmp_path: Path) -> None:
+    import shutil
+
+    if not any(map(shutil.which, BROWSERS)):
+        pytest.skip("needs Chromium on this machine")
+    assert run("certificate", release, "--pdf", "--ledger", tmp_path / "ledger.db") == 0
+
+    content = (tmp_path / "synthetic.csv.certificate.pdf").read_bytes()
+    assert content.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type\s*/Page[^s]", content)) == 1
+
+
+def test_without_a_browser_the_error_says_what_to_do(
+    release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.delenv("POINTVEIL_CHROMIUM", raising=False)
+
+    assert run("certificate", release, "--pdf") == 2
+    assert "leave --pdf out" in capsys.readouterr().err
+    assert not list(tmp_path.glob("*.pdf"))
+
+
+def test_verify_tells_caveats_from_checks(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run("verify", release, "--json") == 0
+
+    told = json.loads(capsys.readouterr().out)
+    assert told["caveats"] == ["the statement is not signed: who made it is not known"]
+    assert not set(told["checks"]) & set(told["caveats"])
+    assert run("verify", release, "--registry") == 0
+    assert "The operator states: bus stops" in capsys.readouterr().out

@@ -1,0 +1,103 @@
+"""pointveil schema: a start for --keep-file, from names and types alone."""
+
+import datetime as dt
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import shapely
+from tests.places import save
+from typer.testing import CliRunner
+
+from pointveil.cli import app
+from pointveil.columns import Category, Id, Number, Time, read_keep_file
+from pointveil.errors import InputError
+from pointveil.formats import open_points
+
+TRIPS = {
+    "lon": pa.array([10.0]),
+    "lat": pa.array([50.0]),
+    "ts": pa.array([dt.date(2014, 4, 1)]).cast(pa.timestamp("us")),
+    "day": pa.array([dt.date(2014, 4, 1)]),
+    'a "kind" of': pa.array(["secret"]),
+    "fare": pa.array([1.5]),
+    "paid": pa.array([True]),
+    "riders": pa.array([3]),
+    "user": pa.array([b"0" * 16], pa.uuid()),
+    "nested": pa.array([[1]]),
+}
+FILLED = {
+    'period = ""': 'period = "2014-04-01/2014-04-08"',
+    "values = []": 'values = ["bus", "tram"]',
+    'low = ""': "low = 0",
+    'high = ""': "high = 100",
+}
+
+
+def run(*words: object) -> str:
+    result = CliRunner().invoke(app, ["schema", *map(str, words)])
+    assert result.exit_code == 0, result.exception
+    return result.output
+
+
+def test_the_toml_is_accepted_when_its_blanks_are_filled_in(tmp_path: Path) -> None:
+    source, start = tmp_path / "trips.parquet", tmp_path / "keep.toml"
+    pq.write_table(pa.table(TRIPS), source)
+
+    run(source, "--output", start)
+
+    text = start.read_text(encoding="utf-8")
+    assert "secret" not in text
+    assert "# nested holds list<" in text
+    for blank, value in FILLED.items():
+        assert blank in text
+        text = text.replace(blank, value)
+    start.write_text(text, encoding="utf-8")
+    columns = read_keep_file(start)
+    assert [(each.name, type(each)) for each in columns] == [
+        *(("ts", Time), ("day", Time), ('a "kind" of', Category), ("fare", Number), ("paid", Category)),
+        *(("riders", Number), ("user", Id)),
+    ]
+    open_points(source, keep=tuple(columns))  # and each fits its column
+
+
+def test_what_is_left_blank_is_refused(tmp_path: Path) -> None:
+    pq.write_table(pa.table(TRIPS), tmp_path / "trips.parquet")
+    run(tmp_path / "trips.parquet", "--output", tmp_path / "keep.toml")
+
+    with pytest.raises(InputError, match="period"):
+        read_keep_file(tmp_path / "keep.toml")
+
+
+def test_all_columns_of_csv_are_text(tmp_path: Path) -> None:
+    (tmp_path / "trips.csv").write_text("lon,lat,fare\n10,50,9.5\n", encoding="utf-8")
+
+    found = json.loads(run(tmp_path / "trips.csv", "--json"))
+
+    assert found["columns"] == [{"name": "fare", "type": "text", "kind": "category"}]
+    assert "[fare]  # text" in run(tmp_path / "trips.csv")
+
+
+def test_of_geojson_it_says_that_nothing_can_be_listed(tmp_path: Path) -> None:
+    save(tmp_path / "trips.geojson", [shapely.Point(10, 50)], attributes=pa.table({"who": ["ann"]}))
+
+    assert "cannot be listed" in run(tmp_path / "trips.geojson")
+    assert json.loads(run(tmp_path / "trips.geojson", "--json"))["columns"] is None
+
+
+@pytest.mark.parametrize("suffix", [".gpkg", ".fgb", ".shp"])
+def test_fields_of_layers_are_listed(suffix: str, tmp_path: Path) -> None:
+    save(tmp_path / f"trips{suffix}", [shapely.Point(10, 50)], attributes=pa.table({"who": [7]}))
+
+    assert "[who]  # int64" in run(tmp_path / f"trips{suffix}")
+
+
+def test_a_first_line_of_data_is_not_shown(tmp_path: Path) -> None:
+    (tmp_path / "trips.csv").write_text("10.5,50.5,ann\n10,50,bob\n", encoding="utf-8")
+
+    result = CliRunner().invoke(app, ["schema", str(tmp_path / "trips.csv")])
+
+    assert result.exit_code != 0
+    assert "50.5" not in str(result.exception)
