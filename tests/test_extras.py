@@ -8,8 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from pointveil.app.desk import Desk
+from pointveil.app.folder import Folder
+from pointveil.app.gate import Gate
+from pointveil.app.server import application, serve
 from pointveil.demo import pictures
 from pointveil.errors import MissingExtraError
+from pointveil.formats import open_points
 from pointveil.lab.audit import report
 from pointveil.releases import draw, survey
 from pointveil.statement.signing import SigningKey
@@ -33,6 +38,9 @@ USES: tuple[tuple[str, str, Use], ...] = (
     ("figures", "matplotlib", lambda _, folder: report.draw_picture(folder / "a.png", {})),
     ("osm", "osmium", lambda _, folder: osm.read_roads(folder / "roads.osm.pbf")),
     ("osm", "osmnx", lambda *_: osm.fetch_place("Nowhere")),
+    ("app", "starlette", lambda _, folder: application(Desk(Folder.open(folder)), Gate(1))),
+    ("app", "uvicorn", lambda _, folder: serve(folder, port=0, browser=False, tell=print, asked=lambda: False)),
+    ("postgis", "adbc-driver-postgresql", lambda *_: open_points("postgresql://localhost/nowhere?table=trips")),
     ("sign", "cryptography", lambda _, folder: SigningKey.read(folder / "key")),
 )
 
@@ -43,7 +51,7 @@ def test_without_the_package_the_error_names_the_extra(
 ) -> None:
     surveyed = survey(Vault.open(people_file, world, epsilon=1), "ugrid-uni")
     (tmp_path / "roads.osm.pbf").touch()
-    hide(package, monkeypatch)
+    hide(package.replace("-", "_"), monkeypatch)
 
     with pytest.raises(MissingExtraError, match=rf"needs {package}.*pointveil\[{extra}\]"):
         use(surveyed, tmp_path)

@@ -35,7 +35,7 @@ def test_only_spends_and_divide_are_needed() -> None:
 
     method = pv.Method(kind(), pv.Uniform(), {"count": 1})
 
-    assert method.purposes == ("count",)
+    assert method.purposes == ("total", "count")
     assert not method.needs_roads
     assert method.parameters["partitioner"] == {"type": "OneCell", "plugin": "elsewhere"}
 

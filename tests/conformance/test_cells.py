@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 
 import pointveil.cells
 from pointveil.cells import (
+    ChosenCells,
+    ChosenPixels,
+    CodedCells,
     Distances,
     EdgeOffsets,
     Everywhere,
@@ -23,9 +26,11 @@ from pointveil.cells import (
     KindOffsets,
     Leaves,
     NestedGrid,
+    PeopleRegions,
     Precision,
     RegionSites,
     RoadBins,
+    SmallSquares,
     Voronoi,
 )
 from pointveil.ground import SitePlaces, clip_to_land, leaves_from_levels, raster_of
@@ -80,6 +85,22 @@ def sites(world: World) -> RegionSites:
     return SitePlaces.of(regions, clip_to_land(regions, world), world, 8).sites
 
 
+def people(world: World) -> PeopleRegions:
+    west, south, east, north = world.bounds
+    middle = (west + east) / 2, (south + north) / 2
+    return PeopleRegions(np.array([0, 1, 1], dtype=np.int8), np.array([middle[0], middle[1], south + 20.0]))
+
+
+def chosen(kind: Any, world: World) -> Any:
+    raster = raster_of(world, 20.0, 8)
+    return kind(raster, np.unique(raster.index[raster.index >= 0])[::3].astype(np.int64))
+
+
+def coded(world: World) -> CodedCells:
+    # Two looks at one column, and one at another whose last code does not count.
+    return CodedCells(people(world), ((0, np.arange(6) % 3), (1, np.array([0, 1, 1])), (0, np.arange(6) // 3)))
+
+
 TABLE: dict[str, Callable[[World], Any]] = {
     "Everywhere": lambda world: Everywhere(),  # noqa: ARG005 - the same in all worlds
     "Grid": grid,
@@ -93,6 +114,11 @@ TABLE: dict[str, Callable[[World], Any]] = {
     "KindOffsets": lambda world: KindOffsets(road_cells(world, 25.0, 200.0)),
     "EdgeOffsets": lambda world: EdgeOffsets(road_cells(world, 25.0, 200.0), np.arange(len(Network.of(world)))),
     "RegionSites": sites,
+    "PeopleRegions": people,
+    "CodedCells": coded,
+    "SmallSquares": lambda world: SmallSquares(),  # noqa: ARG005 - the same in all worlds
+    "ChosenCells": lambda world: chosen(ChosenCells, world),
+    "ChosenPixels": lambda world: chosen(ChosenPixels, world),
 }
 every_class = pytest.mark.parametrize("name", TABLE)
 
@@ -117,8 +143,30 @@ class SitesAsCells:
         return np.where(has, (np.cumsum(counts) - counts)[region] + site, -1)
 
 
+@dataclass(frozen=True)
+class CodedAsCells:
+    """Coded cells as plain ones: each record's codes follow from its own place, and some do not exist."""
+
+    cells: Any
+
+    def __len__(self) -> int:
+        return len(self.cells)
+
+    def locate(self, xy: Floats) -> NDArray[np.int64]:
+        """Return the cell of each place with its codes."""
+        return np.asarray(self.cells.locate(xy, codes_of(xy)))
+
+
+def codes_of(xy: Floats) -> tuple[Any, ...]:
+    bits = np.ascontiguousarray(xy[:, 0]).view(np.uint64) ^ np.ascontiguousarray(xy[:, 1]).view(np.uint64)
+    mixed = bits * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)
+    return (mixed % np.uint64(7)).astype(np.uint8), (mixed // np.uint64(7) % np.uint64(4)).astype(np.uint16)
+
+
 def question(name: str, world: World) -> Any:
     made = TABLE[name](world)
+    if getattr(made, "reads_codes", False):
+        return CodedAsCells(made)
     return SitesAsCells(made) if hasattr(made, "locate_sites") else made
 
 
@@ -224,8 +272,48 @@ def test_most_places_on_land_have_a_cell(name: str, town: World) -> None:
 
     found = cells.locate(xy)
 
-    left_out = 0 if name not in ("RoadBins", "Distances") else 0.3  # an edge without bins; a pixel at the shore
+    left_out = LEAVES_OUT.get(name, 0)
     assert (found == -1).mean() <= left_out
+
+
+# An edge without bins; a pixel at the shore; codes that do not exist; two of three cells that are not chosen.
+LEAVES_OUT = {"RoadBins": 0.3, "Distances": 0.3, "CodedCells": 0.5, "ChosenCells": 0.75, "ChosenPixels": 0.75}
+
+
+class WrongCodes(CodedCells):
+    """Coded cells to be spoilt."""
+
+
+class CommonestCode(WrongCodes):
+    """A code that does not exist becomes the commonest of the batch."""
+
+    def locate(self, xy: Floats, codes: Any = ()) -> NDArray[np.int64]:
+        """Look at the other records' codes."""
+        commonest = np.bincount(codes[0]).argmax() if len(xy) else 0
+        return super().locate(xy, (np.where(codes[0] < 6, codes[0], commonest), codes[1]))
+
+
+class NumberedAnew(WrongCodes):
+    """Codes are numbered by which of them occur: a domain taken from the data."""
+
+    def locate(self, xy: Floats, codes: Any = ()) -> NDArray[np.int64]:
+        """Look at which codes there are."""
+        return super().locate(xy, (np.unique(codes[0], return_inverse=True)[1], codes[1]))
+
+
+class WithoutBounds(WrongCodes):
+    """A code that does not exist runs into the next cell, or past the last."""
+
+    def locate(self, xy: Floats, codes: Any = ()) -> NDArray[np.int64]:
+        """Do not check."""
+        return np.asarray(self.places.locate(xy) * 12 + codes[0].astype(np.int64) * 4 + codes[1])
+
+
+@pytest.mark.parametrize("kind", [CommonestCode, NumberedAnew, WithoutBounds])
+def test_wrong_codes_do_not_pass(kind: type[WrongCodes], town: World) -> None:
+    honest = coded(town)
+    with pytest.raises(AssertionError):
+        check(CodedAsCells(kind(honest.places, honest.looked_up)), town)
 
 
 def test_every_class_stands_in_the_table() -> None:

@@ -32,6 +32,7 @@ def test_the_page_of_commands_is_fresh() -> None:
 CODE = re.compile(r"```python\n(.*?)```", flags=re.DOTALL)
 
 
+@pytest.mark.filterwarnings("ignore:Left out of the synthetic file. time, kind")
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if CODE.search(page.read_text())], ids=lambda page: str(page.relative_to(ROOT))
 )

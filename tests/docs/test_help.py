@@ -67,6 +67,7 @@ def test_every_parameter_is_explained(name: str) -> None:
         assert documented(thing, "Parameters") == parameters(thing)
 
 
+@pytest.mark.filterwarnings("ignore:Left out of the synthetic file. time, kind")
 @pytest.mark.parametrize("name", THINGS)
 def test_every_example_runs(name: str, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for file in demo.iterdir():

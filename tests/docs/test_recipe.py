@@ -57,7 +57,8 @@ class Outside:
         """Run Python in another process, with the packages or without."""
         path = [str(SOURCE), *([str(self.site)] if installed else [])]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "XDG_DATA_HOME": str(self.folder / "data")}
-        command = [sys.executable, "-W", "error", *arguments]
+        # What old libraries call deprecated in one another is no fault here.
+        command = [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning", *arguments]
         return subprocess.run(
             command, cwd=self.folder, env=environment, capture_output=True, text=True, check=False, timeout=300
         )

@@ -9,16 +9,7 @@ ROOT = Path(__file__).parents[2]
 SCRIPT = runpy.run_path(str(ROOT / "scripts" / "wrap_docs.py"))
 wrap = SCRIPT["wrap"]
 
-# Pages that are not wrapped yet.
-LATER = (
-    "docs/evidence.md",
-    "docs/formats.md",
-    "docs/known-limits.md",
-    "docs/ledger.md",
-    "docs/privacy-promise.md",
-    "docs/statement.md",
-)
-PAGES = [page for page in SCRIPT["pages"]() if page.relative_to(ROOT).as_posix() not in LATER]
+PAGES = SCRIPT["pages"]()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

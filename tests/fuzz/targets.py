@@ -116,7 +116,7 @@ def example() -> tuple[Survey, dict[str, Any], bytes]:
     """Return an invented survey, the statement of a release drawn from it as JSON, and the release's file."""
     points = np.random.default_rng(5).uniform(BOUNDS[:2], BOUNDS[2:], (50, 2))
     vault = pointveil.Vault.open(points, pointveil.World.make(BOUNDS), epsilon=1, ledger=None)
-    survey = pointveil.survey(vault, "ugrid-uni")
+    survey = pointveil.survey(vault, "ugrid-uni", small=True)
     path = room() / "released.csv"
     pointveil.draw(survey, count=5, seed=1).write(path, key=None)
     stated = json.loads(path.with_name("released.csv.statement.json").read_text())

@@ -24,13 +24,14 @@ import shapely
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from pointveil.columns import parse_keep
 from pointveil.errors import PointveilError
 from pointveil.formats import base, geojson, open_points, parquet, records
 
 # The same examples each time, unless more are wanted: POINTVEIL_EXAMPLES=5000 tries new ones.
 MORE = os.environ.get("POINTVEIL_EXAMPLES")
 SETTINGS = settings(
-    max_examples=int(MORE or 60), derandomize=MORE is None, deadline=None, database=None,
+    max_examples=int(MORE or 60), derandomize=MORE is None, database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow, HealthCheck.data_too_large],
 )  # fmt: skip
 
@@ -45,7 +46,8 @@ ODD_NAMES = (
     *("\x00", "\u2028"),
 )
 FLOATS = st.floats() | st.sampled_from([0.0, -0.0, 10.0, 50.0, 1e308, 5e-324])
-NAMES = st.sampled_from(ODD_NAMES) | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+MOMENTS = ("2014-04-01", "2014-04-01T08:00:00Z", "2014-04-01 08:00", "01/04/2014", "1/4/2014", "2014-02-30", "99,5")
+NAMES = st.sampled_from((*ODD_NAMES, *MOMENTS)) | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 COORDINATES = st.sampled_from(ODD_NUMBERS) | FLOATS.map(repr)
 
 
@@ -61,9 +63,12 @@ class Reading:
     said: tuple[Any, ...]
 
 
-def read(source: Any, capture: pytest.CaptureFixture[str], log: pytest.LogCaptureFixture) -> Reading:
-    """Read all records of a source whose persons are in the column 'who', if it has columns."""
-    options: dict[str, Any] = {} if isinstance(source, list | np.ndarray) else {"person": "who"}
+def read(
+    source: Any, capture: pytest.CaptureFixture[str], log: pytest.LogCaptureFixture, keep: str | None = None
+) -> Reading:
+    """Read all records of a source whose column 'who', if it has columns, says persons, or what is kept."""
+    options: dict[str, Any] = {"person": "who"} if keep is None else {"keep": (parse_keep(keep),)}
+    options = {} if isinstance(source, list | np.ndarray) else options
     rows: Counter[Any] = Counter()
     capture.readouterr()
     log.clear()
@@ -74,7 +79,10 @@ def read(source: Any, capture: pytest.CaptureFixture[str], log: pytest.LogCaptur
             for batch in open_points(source, **options).batches():
                 who = [None] * len(batch.coordinates) if batch.person is None else batch.person.to_pylist()
                 places = (batch.coordinates + 0.0).tolist()
-                rows.update((repr(place), repr(person)) for place, person in zip(places, who, strict=True))
+                for codes in batch.codes:
+                    # A record nowhere is dropped, whatever it says.
+                    who = [None if np.isnan(place).any() else code for place, code in zip(places, codes, strict=True)]
+                rows.update((repr(place), repr(told)) for place, told in zip(places, who, strict=True))
         except PointveilError as fault:
             ended = str(fault)
     del rows[NOBODY]  # how many records have neither a place nor a person changes no answer
@@ -341,7 +349,32 @@ def polars_frame(folder: Path, rows: list[Any]) -> Any:
     return pl.DataFrame(rows, schema={"lon": pl.String, "lat": pl.String, "who": pl.String}, orient="row")
 
 
+def in_folders(
+    make: Callable[[Path, list[Any]], Any], suffix: str, write: Callable[[Any, Path], Any]
+) -> Callable[[Path, list[Any]], Path]:
+    """Return what makes a folder of two files, one of them in a folder of its own."""
+
+    def split(folder: Path, rows: list[Any]) -> Path:
+        for place, part in enumerate((rows[:2], rows[2:])):
+            target = folder / "parts" / ("deep" * place) / f"part-{place}{suffix}"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write(make(folder, part), target)
+        return folder / "parts"
+
+    return split
+
+
 SOURCES = {
+    "folder of CSV": Source(csv_records(","), in_folders(csv_file(","), ".csv", shutil.copy)),
+    "folder of Parquet": Source(
+        arrow_rows("text", "bytes"), in_folders(arrow_table("text", "bytes"), ".parquet", pq.write_table)
+    ),
+    "reader": Source(
+        arrow_rows("text", "bytes"), lambda folder, rows: arrow_table("text", "bytes")(folder, rows).to_reader(3)
+    ),
+    "polars lazy": Source(
+        st.tuples(*[st.none() | COORDINATES | NAMES] * 3), lambda *args: polars_frame(*args).lazy(), "polars"
+    ),
     **{f"csv {mark!r}": Source(csv_records(mark), csv_file(mark)) for mark in (",", ";", "\t")},
     "geojson": Source(FEATURE_TEXTS, geojson_file),
     **{
@@ -368,7 +401,10 @@ SOURCES = {
     "pandas": Source(st.tuples(OBJECTS, OBJECTS, OBJECTS), pandas_frame, "pandas"),
     "geopandas": Source(st.tuples(ANY_SHAPES, OBJECTS), geopandas_frame, "geopandas"),
     "polars": Source(st.tuples(*[st.none() | COORDINATES | NAMES] * 3), polars_frame, "polars"),
-    "pairs": Source(OBJECTS | st.lists(OBJECTS, max_size=3), lambda _, rows: rows),
+    # A list of nothing but texts is a list of files, so text by itself is no record of a list.
+    "pairs": Source(
+        OBJECTS.filter(lambda one: not isinstance(one, str)) | st.lists(OBJECTS, max_size=3), lambda _, rows: rows
+    ),
     "array": Source(st.tuples(FLOATS, FLOATS), lambda _, rows: np.array(rows, dtype=np.float64).reshape(-1, 2)),
 }
 
@@ -385,7 +421,7 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def check_independence(
     source: Source, data: st.DataObject, capture: pytest.CaptureFixture[str], log: pytest.LogCaptureFixture,
-    stranger: st.SearchStrategy[Any] | None = None,
+    stranger: st.SearchStrategy[Any] | None = None, keep: str | None = None,
 ) -> None:  # fmt: skip
     """Read some records with and without a stranger among them, and compare."""
     others = data.draw(st.lists(source.records, max_size=8), "others")
@@ -395,7 +431,7 @@ def check_independence(
     for some in (others, [*others[:place], one, *others[place:]]):
         folder = Path(tempfile.mkdtemp())
         try:
-            readings.append(read(source.make(folder, some), capture, log))
+            readings.append(read(source.make(folder, some), capture, log, keep))
         finally:
             shutil.rmtree(folder)
     without, with_one = readings
@@ -419,6 +455,60 @@ def test_one_record_more_leaves_all_others_as_they_were(
         check_independence(source, data, capfd, caplog)
 
     check()
+
+
+# What is kept of a column, and values that say something of this kind, or nearly.
+KEPT = {
+    "who=time:1970-01-01/2040-01-01@1d": (
+        *(
+            "2014-04-01",
+            "2014-04-01T08:00:00Z",
+            "2014-04-01 08:00",
+            " 2014-04-01",
+            "2014-02-30",
+            "2014-04-01T08:00:00.5",
+        ),
+        *("2014-04-01T25:00", "2014-04-01+02:00", "1399999999"),
+    ),
+    "who=time:1970-01-01/2040-01-01@1d;format=%d/%m/%Y;other=drop": (
+        "01/04/2014",
+        "1/4/2014",
+        "31/02/2014",
+        "01/04/2014 ",
+    ),
+    "who=category:7,8": ("7", "7.0", " 7", "8", "008"),
+    "who=number:0..100;decimals=0;decimal=,": ("7", "99,5", "99.5", "1e2", "-0", "1e999"),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keep", KEPT)
+@pytest.mark.parametrize("name", [name for name in SOURCES if name not in {"pairs", "array"}])
+def test_nor_does_it_change_what_their_kept_columns_say(
+    name: str, keep: str, capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    source = SOURCES[name]
+    pytest.importorskip(source.needs)
+
+    @settings(SETTINGS, max_examples=max(SETTINGS.max_examples // 3, 1))
+    @given(data=st.data())
+    def check(data: st.DataObject) -> None:
+        check_independence(source, data, capfd, caplog, None, keep)
+
+    check()
+
+
+@pytest.mark.parametrize("keep", KEPT)
+def test_each_text_has_the_code_that_it_has_alone(keep: str, tmp_path: Path) -> None:
+    texts = [*KEPT[keep], *ODD_NAMES]
+    lines = [b"10,50," + b'"' + text.replace('"', '""').encode() + b'"' for text in texts]
+
+    def codes(some: list[bytes]) -> list[int]:
+        source = open_points(csv_file(",")(tmp_path, some), keep=(parse_keep(keep),))
+        return [int(code) for batch in source.batches() for code in batch.codes[0]]
+
+    assert codes(lines) == [code for line in lines for code in codes([line])]
+    assert len({*codes(lines)}) > 1
 
 
 @pytest.mark.slow

@@ -232,6 +232,7 @@ def published(folder: Path, records: Sequence[Record], *options: str) -> dict[st
         "ledger.db",
         "--method",
         "ugrid-uni",
+        "--small",
         *options,
     ]
     logger = logging.getLogger("pointveil")
@@ -270,7 +271,7 @@ def without_hashes(statement: dict[str, Any]) -> dict[str, Any]:
     statement.pop("release")
     statement.pop("digest")
     statement["ledger"].pop("chain_sha256")
-    for name in ("points_sha256", "files"):
+    for name in ("points_sha256", "codes_sha256", "files"):
         (statement["output"] or {}).pop(name, None)
     return statement
 
@@ -518,6 +519,24 @@ def counts_have_the_law_that_is_proved(_: Path) -> None:
                 assert stats.binomtest(int((drawn % 2 == 0).sum()), len(drawn), 0.5 + even / 4).pvalue > UNLIKELY
 
 
+def crowding_has_the_law_that_is_proved(_: Path) -> None:
+    """A crowd is counted from its least size on; the noise of 2,000 answers is k times that size as wide."""
+    people = [(10.001, 50.001)] * 3 + [(10.011, 50.007)] * 2
+    table = pa.table({"lon": [x for x, _ in people], "lat": [y for _, y in people], "who": [1, 2, 3, 4, 5]})
+    cells, limit, least, epsilon = Grid(WORLD.bounds, 2, 2), 2, 3, Fraction(1, 50)
+    sure = Vault.rehearse(table, WORLD, epsilon=100, seed=1)
+    counted = [int(sure.crowding(cells, size, Share("crowd", Fraction(25))).values[0]) for size in (1, 2, 3, 4)]
+    assert counted == [5, 5, 3, 0]
+    vault = Vault.rehearse(table, WORLD, epsilon=2000 * epsilon, seed=8, person="who", max_points=limit)
+    drawn = np.array([vault.crowding(cells, least, Share("crowd", epsilon)).values[0] for _ in range(2000)]) - 3
+    ratio = math.exp(-epsilon / (limit * least))
+    edges = np.array([-600, -300, -150, 0, 150, 300, 600])
+    below = np.where(edges < 0, ratio**-edges / (1 + ratio), 1 - ratio ** (edges + 1.0) / (1 + ratio))
+    expected = np.diff(np.concatenate([[0], below, [1]])) * len(drawn)
+    seen = np.bincount(np.searchsorted(edges, drawn), minlength=len(expected))
+    assert stats.chisquare(seen, expected).pvalue > UNLIKELY
+
+
 # The account
 
 
@@ -721,6 +740,7 @@ PROBES: tuple[Probe, ...] = (
     a_point_without_a_site_is_left_out,
     as_many_come_back_as_were_wanted_in_any_order,
     counts_have_the_law_that_is_proved,
+    crowding_has_the_law_that_is_proved,
     a_failure_is_paid_for_and_quotes_nothing,
     a_warning_that_quotes_a_point_is_not_heard,
     nothing_is_looked_at_before_it_is_charged,

@@ -106,6 +106,7 @@ def judge(folder: Path) -> None:
     assert account.spent == account.charges == 1
     assert not account.aliases
     assert ledger.verify() == []
+    assert not list(folder.glob(".*"))
     assert verify(folder / "out.csv", ledger=ledger.path).statement.output is not None
 
 
@@ -145,6 +146,33 @@ def test_a_fault_at_any_point_costs_nothing_twice_and_loses_nothing(
         ask(people_file, world, folder)
         judge(folder)
     assert failed > how_many / 2
+
+
+@pytest.mark.filterwarnings("ignore::pointveil.PointveilWarning")
+def test_a_fault_between_questions_about_kept_columns_costs_nothing_twice(
+    people_file: Path, world: World, tmp_path: Path
+) -> None:
+    keep = pv.Category("name", [f"person {number}" for number in range(4)], other="others")
+    (tmp_path / "whole").mkdir()
+    with injected(Faults(None, disk_error)) as faults:
+        ask(people_file, world, tmp_path / "whole", keep=keep)
+    refused = 0
+    for point in range(faults.points // 3, faults.points, 11):
+        folder = tmp_path / str(point)
+        folder.mkdir()
+        try:
+            with injected(Faults(point, FAULTS[point % len(FAULTS)])):
+                ask(people_file, world, folder, keep=keep)
+        except (pv.PointveilError, OSError, sqlite3.Error):
+            if Ledger(folder / "ledger.db").accounts():
+                with pytest.raises(pv.InputError, match="other settings"):  # the same name, for other columns
+                    ask(people_file, world, folder, keep=pv.Category("name", ["person 1"]))
+                refused += 1
+
+        ask(people_file, world, folder, keep=keep)
+        judge(folder)
+        assert verify(folder / "out.csv").statement.columns[0]["values"] == list(keep.values)
+    assert refused > 2
 
 
 @pytest.mark.filterwarnings("ignore::pointveil.PointveilWarning")

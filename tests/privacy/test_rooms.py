@@ -163,8 +163,13 @@ def _caller(frame: FrameType) -> str | None:
 
 
 def table_of(lonlat: NDArray[np.float64]) -> pa.Table:
-    """Return records with a person for every three of them."""
-    return pa.table({"lon": lonlat[:, 0], "lat": lonlat[:, 1], "who": np.arange(len(lonlat)) // 3})
+    """Return records with a person for every three of them, and columns that may be kept."""
+    number = np.arange(len(lonlat))
+    kept = {"hour": number % 24, "kind": np.char.add("kind ", (number % 5).astype(str)), "fare": number * 0.25}
+    return pa.table({"lon": lonlat[:, 0], "lat": lonlat[:, 1], "who": number // 3, **kept})
+
+
+KEEP = ("hour=time:2014-04-01/2014-07-01@hour-of-day;type=integer", "kind=category:kind 0,kind 1", "fare=number:0..100")
 
 
 def watch(world: World, open_vault: Callable[[pa.Table], Vault], method: str | Method, *, by_number: bool) -> set[str]:
@@ -173,7 +178,7 @@ def watch(world: World, open_vault: Callable[[pa.Table], Vault], method: str | M
     guard, table = Guard(lonlat, world, by_number), table_of(lonlat)
     with guard.watching():
         vault = open_vault(table)
-        found = survey(vault, method)
+        found = survey(vault, method, small=True)
         # What is drawn from unknown noise may fall on a record by chance, about once in a hundred runs.
         points = draw(found, seed=1) if vault.rehearsal else None
     guard.sweep(world, found, vars(found), points)
@@ -218,16 +223,25 @@ def source_of(kind: str, table: pa.Table, folder: Path) -> Any:
     path = folder / f"people{kind}"
     if kind == "pandas":
         return pytest.importorskip("pandas").DataFrame(table.to_pydict())
+    if kind == "polars lazy":
+        return pytest.importorskip("polars").DataFrame(table.to_pydict()).lazy()
+    if kind == "reader":
+        return table.to_reader(max_chunksize=100)
+    if kind == "folder":
+        pq.write_to_dataset(table, folder / "parts", partition_cols=["who"], max_partitions=RECORDS)
+        return folder / "parts"
     if kind == ".csv":
         csv.write_csv(table, path)
     elif kind == ".parquet":
         pq.write_table(table, path)
     else:
-        save(path, list(shapely.points(table["lon"], table["lat"])), attributes=table.select(["who"]))
+        save(path, list(shapely.points(table["lon"], table["lat"])), attributes=table.drop_columns(["lon", "lat"]))
     return path
 
 
-@pytest.mark.parametrize("kind", [".csv", ".parquet", ".geojson", ".gpkg", ".shp", ".fgb", "pandas"])
+@pytest.mark.parametrize(
+    "kind", [".csv", ".parquet", ".geojson", ".gpkg", ".shp", ".fgb", "pandas", "polars lazy", "reader", "folder"]
+)
 def test_records_of_every_format_stay_in_the_rooms(kind: str, plain_world: World, tmp_path: Path) -> None:
     lonlat = records_in(plain_world)
     guard, source = Guard(lonlat, plain_world), source_of(kind, table_of(lonlat), tmp_path)
@@ -236,6 +250,21 @@ def test_records_of_every_format_stay_in_the_rooms(kind: str, plain_world: World
         survey(Vault.rehearse(source, plain_world, epsilon=1, seed=5, person="who"), "ugrid-uni")
 
     assert guard.caught == set()
+
+
+@pytest.mark.parametrize("kind", [".csv", ".parquet", ".geojson", ".gpkg", ".shp", ".fgb", "pandas"])
+def test_so_do_their_kept_columns(kind: str, plain_world: World, tmp_path: Path) -> None:
+    lonlat = records_in(plain_world)
+    guard, source = Guard(lonlat, plain_world), source_of(kind, table_of(lonlat), tmp_path)
+
+    with guard.watching():
+        vault = Vault.rehearse(source, plain_world, epsilon=1, seed=5, keep=KEEP)
+        found = survey(vault, "ugrid-uni")
+    guard.sweep(plain_world, found, vars(found))
+
+    assert guard.caught == set()
+    # And codes outside the rooms would be seen: there are as many as records.
+    assert guard.knows(np.zeros(RECORDS, dtype=np.uint8))
 
 
 def code_of(room: str, source: str) -> Any:
@@ -318,7 +347,7 @@ from pointveil.partition import UniformGrid, partitioner
 @dataclass(frozen=True)
 class Leaky(UniformGrid):
     def divide(self, vault, world, budget):
-        engine = vault.vault._Vault__engine
+        engine = vault.vault.vault._Vault__engine
         {line}
         return super().divide(vault, world, budget)
 """
@@ -358,8 +387,8 @@ class Far:
 @dataclass(frozen=True)
 class Leaky(UniformGrid):
     def divide(self, vault, world, budget):
-        vault.count(Far(Grid(world.bounds, 3, 3)), base.Share("total", budget["total"].epsilon / 2))
-        return super().divide(vault, world, {**budget, "total": base.Share("total", budget["total"].epsilon / 2)})
+        vault.count(Far(Grid(world.bounds, 3, 3)), base.Share("count", budget["count"].epsilon / 2))
+        return super().divide(vault, world, {**budget, "count": base.Share("count", budget["count"].epsilon / 2)})
 """
     method = Method(code_of("partition", source).Leaky(), Uniform(), {"count": 1})
 

@@ -35,8 +35,8 @@ def shifted_noise_for_busy_cells(patch: pytest.MonkeyPatch) -> None:
 def neighbours_counted_too(patch: pytest.MonkeyPatch) -> None:
     honest = vault.tally_cells
 
-    def tally(cells: Any, xy: Any, size: int) -> Any:
-        exact = honest(cells, xy, size)
+    def tally(cells: Any, xy: Any, size: int, codes: Any) -> Any:
+        exact = honest(cells, xy, size, codes)
         return exact + np.roll(exact, 1)
 
     patch.setattr(vault, "tally_cells", tally)
@@ -65,6 +65,17 @@ def one_point_charged_for_many(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(vault.Vault, "points_per_unit", property(lambda _: 1))
 
 
+def a_crowd_charged_as_one_point(patch: pytest.MonkeyPatch) -> None:
+    """The noise of a count, although 21 people become a crowd at once."""
+    honest = pointveil.vault.noise.DiscreteLaplace
+    patch.setitem(pointveil.vault.noise.NOISES, "exact", lambda epsilon: honest(epsilon * 21))
+
+
+def a_persons_crowd_charged_as_one_point(patch: pytest.MonkeyPatch) -> None:
+    honest = pointveil.vault.noise.DiscreteLaplace
+    patch.setitem(pointveil.vault.noise.NOISES, "exact", lambda epsilon: honest(epsilon * 8))
+
+
 def exact_total_in_the_statement(patch: pytest.MonkeyPatch) -> None:
     honest = wording.describe
 
@@ -75,9 +86,9 @@ def exact_total_in_the_statement(patch: pytest.MonkeyPatch) -> None:
     counted: list[int] = []
     honest_tally = vault.tally_cells
 
-    def tally(cells: Any, xy: Any, size: int) -> Any:
+    def tally(cells: Any, xy: Any, size: int, codes: Any) -> Any:
         counted.append(len(xy))
-        return honest_tally(cells, xy, size)
+        return honest_tally(cells, xy, size, codes)
 
     patch.setattr(vault, "describe", describe)
     patch.setattr(vault, "tally_cells", tally)
@@ -86,10 +97,10 @@ def exact_total_in_the_statement(patch: pytest.MonkeyPatch) -> None:
 def an_error_for_a_lonely_point(patch: pytest.MonkeyPatch) -> None:
     honest = vault.tally_cells
 
-    def tally(cells: Any, xy: Any, size: int) -> Any:
+    def tally(cells: Any, xy: Any, size: int, codes: Any) -> Any:
         if len(xy) == 1:
             raise ValueError
-        return honest(cells, xy, size)
+        return honest(cells, xy, size, codes)
 
     patch.setattr(vault, "tally_cells", tally)
 
@@ -98,7 +109,7 @@ def outliers_dropped(patch: pytest.MonkeyPatch) -> None:
     """Points far from the middle of all others are dropped: one person moves the middle."""
     honest = vault.tally_cells
 
-    def tally(cells: Any, xy: Any, size: int) -> Any:
+    def tally(cells: Any, xy: Any, size: int, _: Any) -> Any:
         near = xy[np.linalg.norm(xy - xy.mean(axis=0), axis=1) < 200] if len(xy) else xy
         return honest(cells, near, size)
 
@@ -114,6 +125,8 @@ BROKEN: dict[Patch, tuple[str, ...]] = {
     sites_not_blurred: ("vault.scatter",),
     everybody_kept: ("vault.count, person",),
     one_point_charged_for_many: ("vault.count, person", "ugrid-uni, person"),
+    a_crowd_charged_as_one_point: ("vault.crowding",),
+    a_persons_crowd_charged_as_one_point: ("vault.crowding, person",),
     exact_total_in_the_statement: ("ugrid-uni",),
     an_error_for_a_lonely_point: ("ugrid-uni",),
     outliers_dropped: ("vault.count",),

@@ -32,7 +32,8 @@ def answer_with(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
         size, k = len(cells), self.points_per_unit
         self._spend(wording.Spend(share.purpose, share.epsilon, "count", size))
         exact = vault.ask(
-            lambda: self._Vault__engine.sum(lambda xy: vault.tally_cells(cells, xy, size), size), share.epsilon
+            lambda: self._Vault__engine.sum(lambda xy, codes: vault.tally_cells(cells, xy, size, codes), size),
+            share.epsilon,
         )
         noise = pointveil.vault.noise.NOISES["exact"](share.epsilon / k).draw(size, pointveil.vault.noise.secure_words)
         return NoisyCounts(change(exact, noise, cells=cells, vault=self), share.purpose, share.epsilon, k)
@@ -43,7 +44,7 @@ def answer_with(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
 def change_points(patch: pytest.MonkeyPatch, change: Callable[[Any], Any]) -> None:
     """Let `change` choose among the points before they are counted."""
     honest = vault.tally_cells
-    patch.setattr(vault, "tally_cells", lambda cells, xy, size: honest(cells, change(xy), size))
+    patch.setattr(vault, "tally_cells", lambda cells, xy, size, _: honest(cells, change(xy), size))
 
 
 def change_noise(patch: pytest.MonkeyPatch, change: Callable[[Any], Any]) -> None:
@@ -222,8 +223,8 @@ def counted_in_the_mirror_too(patch: pytest.MonkeyPatch) -> None:
     """Everybody is counted a second time, in the cell that lies across the middle of the world."""
     honest = vault.tally_cells
 
-    def tally(cells: Any, xy: Any, size: int) -> Any:
-        exact = honest(cells, xy, size)
+    def tally(cells: Any, xy: Any, size: int, codes: Any) -> Any:
+        exact = honest(cells, xy, size, codes)
         return exact + exact[::-1]
 
     patch.setattr(vault, "tally_cells", tally)
@@ -259,8 +260,8 @@ def full_cells_in_the_statement(patch: pytest.MonkeyPatch) -> None:
     """The statement gives the number of cells that have somebody."""
     honest_tally, honest_describe, full = vault.tally_cells, wording.describe, [0]
 
-    def tally(cells: Any, xy: Any, size: int) -> Any:
-        exact = honest_tally(cells, xy, size)
+    def tally(cells: Any, xy: Any, size: int, codes: Any) -> Any:
+        exact = honest_tally(cells, xy, size, codes)
         full[0] = int((exact > 0).sum())
         return exact
 

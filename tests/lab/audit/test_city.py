@@ -3,8 +3,9 @@
 import numpy as np
 
 from pointveil.lab.audit.city import HOME, IN_COMPANY, ROUND_THE_CORNER, City, city_others
-from pointveil.lab.audit.features import Columns, look_at_alike
+from pointveil.lab.audit.features import look_at_alike
 from pointveil.lab.audit.questions import QUESTIONS
+from pointveil.lab.audit.scattered import Columns
 from pointveil.lab.audit.trials import at_home, canary_trials, one_release, throw
 
 
@@ -48,8 +49,8 @@ def test_coins_are_even_and_every_trial_has_a_kind() -> None:
 def test_noise_that_is_used_twice_cancels() -> None:
     rng = np.random.default_rng(1)
     noise = rng.integers(-9, 10, 300).astype(np.float64)
-    columns = Columns(300)
+    columns: Columns = {}
 
     look_at_alike(columns, "answer", np.concatenate([noise, noise]), np.arange(300), np.ones(300, dtype=bool))
 
-    assert (columns.columns["answer: excess over one alike"] == 0).all()
+    assert (columns["answer: excess over one alike"] == 0).all()

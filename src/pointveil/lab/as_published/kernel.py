@@ -2,6 +2,7 @@
 
 import numpy as np
 import shapely
+from scipy.spatial.distance import pdist
 
 from pointveil.cells import Floats, Ints, Regions
 from pointveil.partition import Counted
@@ -82,9 +83,4 @@ def diameters(regions: Regions) -> Floats:
     if rectangles is not None:
         return np.asarray(np.hypot(*(rectangles[:, 2:] - rectangles[:, :2]).T))
     outlines = regions.polygons(np.arange(len(regions)))
-    return np.array([_widest(shapely.get_coordinates(outline)) for outline in outlines])
-
-
-def _widest(corners: Floats) -> float:
-    apart = corners[:, None] - corners[None, :]
-    return float(np.hypot(apart[..., 0], apart[..., 1]).max())
+    return np.array([pdist(shapely.get_coordinates(outline)).max() for outline in outlines])

@@ -1,22 +1,24 @@
 """Try to break a promise: run every case against a subject, and tell what was proved."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 
 from pointveil.lab.audit.city import ACROSS, HOME, IN_COMPANY, ONE_STRANGER, ROUND_THE_CORNER, City
-from pointveil.lab.audit.evidence import CONFIDENCE, Evidence, Trials, examine
+from pointveil.lab.audit.evidence import Evidence, Trials, examine
 from pointveil.lab.audit.files import command_subject
 from pointveil.lab.audit.neighbours import Pair, find_jumps, pairs_for
 from pointveil.lab.audit.questions import QUESTIONS
-from pointveil.lab.audit.subjects import MAX_POINTS, Subject, method_subject
+from pointveil.lab.audit.subjects import DROPPING, KEEP, MAX_POINTS, Subject, method_subject
 from pointveil.lab.audit.trials import canary_trials, pair_trials, pool
 from pointveil.methods import METHODS
 from pointveil.placement import AlongRoads
 
 SUSPICION = 0.75  # how sure a test must be that a promise is broken, for another one on fresh trials to be made
 MORE_TESTS = 2
+KEEPING = ("veil", "ugrid-uni")
+KEPT_TEXTS = ("at=time:2024-03-04/2024-03-11@hour-of-day;share=3/10", "kind=category:bus,tram;share=1/5")
 ALARM = 1e-6  # the chance that all later tests together refute a true promise
 
 
@@ -61,7 +63,7 @@ class Finding:
 
 def cases_for(subject: Subject, effort: Effort) -> Iterator[Case]:
     """Yield every case: the cities of canaries, the worst neighbours, and jumps that a search finds."""
-    for name, city in cities_for(subject, effort).items():
+    for name, city in cities_for(subject, effort).items() if is_whole(subject, effort) else ():
         yield name, partial(_city_trials, subject, city, effort)
     pairs = [pair for pair in pairs_for(subject) if pair.weight or effort.every_pair]
     made: list[Trials] = []
@@ -69,14 +71,21 @@ def cases_for(subject: Subject, effort: Effort) -> Iterator[Case]:
         quick = QUICK if subject.quick and pair.weight > 1 else 1
         yield pair.name, partial(_pair_trials, subject, pair, quick * effort.runs * max(pair.weight, 1), made)
     yield "all pairs together", partial(_pooled_trials, subject, pairs, effort.runs, made)
-    for pair in find_jumps(subject):
+    for pair in find_jumps(subject) if is_whole(subject, effort) else ():
         yield pair.name, partial(_pair_trials, subject, pair, effort.runs * pair.weight, [])
+
+
+def is_whole(subject: Subject, effort: Effort) -> bool:
+    """Whether cities and jumps are tried: of methods that keep columns only in the long form; the map is as before."""
+    return subject.quick or effort.every_pair or not subject.keep
 
 
 def cities_for(subject: Subject, effort: Effort) -> dict[str, City]:
     """Return the cities that suit the unit which a subject protects."""
     blocks, crowd = effort.blocks, effort.crowd
     cities = {"canaries, each alone": City(blocks, crowd), "canaries in company": City(blocks, 0, IN_COMPANY)}
+    if subject.keep:
+        return {"canaries, each alone": cities["canaries, each alone"]}
     if subject.points_per_unit > 1:
         return {**cities, "canaries on two streets": City(blocks, crowd, homes=(HOME, ROUND_THE_CORNER))}
     return {**cities, "canaries and a stranger": City(blocks, crowd, ONE_STRANGER, ACROSS)}
@@ -121,13 +130,6 @@ def try_case(subject: Subject, case: Case, again: int) -> Finding:
     return Finding(subject.name, name, claim, evidence, flagged)
 
 
-def worst(findings: Sequence[Finding]) -> tuple[Finding, float]:
-    """Return the finding with the largest bound, and that bound, which holds with 95 % for all of them together."""
-    confidence = 1 - (1 - CONFIDENCE) / len(findings)
-    found = max(findings, key=lambda finding: finding.evidence.bound(confidence))
-    return found, found.evidence.bound(confidence)
-
-
 def subjects(*, persons: bool = False) -> dict[str, Subject]:
     """Return the vault's questions and every row of the table of methods, and those for persons, too."""
     units = (1, MAX_POINTS) if persons else (1,)
@@ -138,5 +140,11 @@ def subjects(*, persons: bool = False) -> dict[str, Subject]:
         replace(method_subject(METHODS["veil"], claim=Fraction(1, 4)), name="veil, ε = 1/4"),
         replace(method_subject(road), name="road, offsets by edge"),
         command_subject("ugrid-uni", points_per_unit=MAX_POINTS),
+    ]
+    # And methods that keep columns.
+    rows += [method_subject(METHODS[name], points_per_unit=points, keep=KEEP) for points in units for name in KEEPING]
+    rows += [
+        replace(method_subject(METHODS["ugrid-uni"], keep=DROPPING), name="ugrid-uni, columns, other dropped"),
+        command_subject("ugrid-uni", points_per_unit=MAX_POINTS, keep=KEPT_TEXTS),
     ]
     return {**QUESTIONS, **{subject.name: subject for subject in rows}}

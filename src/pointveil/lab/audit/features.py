@@ -1,7 +1,6 @@
 """What an attacker looks at in a release to tell whether somebody was in the data."""
 
 import hashlib
-from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
@@ -9,33 +8,20 @@ from scipy.spatial import cKDTree
 
 from pointveil.cells import Bools, Floats, Ints
 from pointveil.lab.audit.evidence import ALL_THAT_TOUCH
-from pointveil.lab.audit.scattered import look_at_scatter
+from pointveil.lab.audit.scattered import Columns, look_at_scatter
 from pointveil.lab.audit.subjects import Asked, Records, Release
 from pointveil.lab.audit.units import AROUND, Known, Units, distinct
 from pointveil.vault import NoisyCounts
 from pointveil.world import World
 
 RADII = (0.02, 0.1, 0.5, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0)
-MOST_QUESTIONS = 8
+MOST_QUESTIONS = 14
 FAR = 1e6
-
-
-@dataclass
-class Columns:
-    """Named columns of one length, in the order in which they were added."""
-
-    rows: int
-    columns: dict[str, Floats] = field(default_factory=dict)
-
-    def add(self, name: str, values: object) -> None:
-        """Add a column; a single value stands for all rows."""
-        column = np.asarray(values, dtype=np.float64)
-        self.columns[name] = column if column.ndim else np.full(self.rows, column)
 
 
 def look_at_units(release: Release, world: World, units: Units, known: Known) -> Columns:
     """Return features of each possible unit, from the answers and from the points near it."""
-    columns = Columns(len(units))
+    columns: Columns = {}
     ratio, scattered, touching = np.zeros((3, len(units)))
     excesses: list[Floats] = []
     for number, asked in enumerate(release.asked[:MOST_QUESTIONS]):
@@ -44,14 +30,14 @@ def look_at_units(release: Release, world: World, units: Units, known: Known) ->
             excess, likelihood = look_at_counts(columns, name, asked, units, known)
             excesses.append(excess)
             ratio = ratio + likelihood
-            touching = touching + columns.columns[f"{name}: all cells that touch"]
+            touching = touching + columns[f"{name}: all cells that touch"]
         else:
-            scattered = scattered + look_at_scatter(columns.add, name, asked, units, known)
-    columns.add(ALL_THAT_TOUCH, touching + scattered)
-    columns.add("likelihood ratio of all counts", ratio)
-    columns.add("likelihood ratio of all answers", ratio + scattered)
+            scattered = scattered + look_at_scatter(columns, name, asked, units, known)
+    columns[ALL_THAT_TOUCH] = touching + scattered
+    columns["likelihood ratio of all counts"] = ratio
+    columns["likelihood ratio of all answers"] = ratio + scattered
     for first, second in combinations(range(len(excesses)), 2):
-        columns.add(f"answer {first} minus answer {second}", excesses[first] - excesses[second])
+        columns[f"answer {first} minus answer {second}"] = excesses[first] - excesses[second]
     look_near(columns, world.projection.to_metres(release.xy), release.xy, units.home)
     return columns
 
@@ -64,14 +50,15 @@ def look_at_counts(columns: Columns, name: str, asked: Asked, units: Units, know
     size, epsilon, count = len(answer.values), float(answer.noise_epsilon), len(units)
     places = units.xy.reshape(-1, 2)
     around = (places[:, None, :] + AROUND).reshape(-1, 2)
-    located = np.asarray(asked.about.locate(np.concatenate([known.xy, places, around])))
+    said = np.concatenate([known.said, units.all_said, np.repeat(units.all_said, len(AROUND))])
+    located = asked.locate(np.concatenate([known.xy, places, around]), said)
     base, mine, near = np.split(located, [len(known.xy), len(known.xy) + len(places)])
     number = np.repeat(np.arange(count), units.xy.shape[1])
     values = np.asarray(answer.values, dtype=np.float64)
     excess = values - known.tally(base, size)
     near_unit, near_cell, _ = distinct(np.repeat(number, len(AROUND)), near, size)
     touching = np.bincount(near_unit, _ratio(excess[near_cell], units.weight), minlength=count) * epsilon
-    columns.add(f"{name}: all cells that touch", touching)
+    columns[f"{name}: all cells that touch"] = touching
     unit, cell, times = distinct(number, mine, size)
     alone = np.bincount(cell, minlength=size)[cell] == 1
     unit, cell, times = unit[alone], cell[alone], times[alone]
@@ -81,11 +68,11 @@ def look_at_counts(columns: Columns, name: str, asked: Asked, units: Units, know
     first = np.unique(unit, return_index=True)[1]
     here[unit[first]], there[unit[first]] = cell[first], True
     over = np.where(there, excess[here], np.nan)
-    columns.add(f"{name}: excess", over)
-    columns.add(f"{name}: value", np.where(there, values[here], np.nan))
-    columns.add(f"{name}: last bit", np.where(there, last_bit(values[here]), np.nan))
-    columns.add(f"{name}: all", float(values.sum()))
-    columns.add(f"{name}: likelihood ratio", np.where(there, likelihood, np.nan))
+    columns[f"{name}: excess"] = over
+    columns[f"{name}: value"] = np.where(there, values[here], np.nan)
+    columns[f"{name}: last bit"] = np.where(there, last_bit(values[here]), np.nan)
+    columns[f"{name}: all"] = float(values.sum())
+    columns[f"{name}: likelihood ratio"] = np.where(there, likelihood, np.nan)
     look_at_alike(columns, name, excess, here, there)
     return over, likelihood
 
@@ -93,10 +80,10 @@ def look_at_counts(columns: Columns, name: str, asked: Asked, units: Units, know
 def look_at_alike(columns: Columns, name: str, excess: Floats, here: Ints, there: Bools) -> None:
     """Add how much the unit's cell has over others that should have noise of their own."""
     usual = float(np.median(excess))
-    columns.add(f"{name}: excess over the usual", np.where(there, excess[here] - usual, np.nan))
+    columns[f"{name}: excess over the usual"] = np.where(there, excess[here] - usual, np.nan)
     offset = _most_alike(excess)
     alike = np.where(here + offset < len(excess), here + offset, here - offset)
-    columns.add(f"{name}: excess over one alike", np.where(there, excess[here] - excess[alike], np.nan))
+    columns[f"{name}: excess over one alike"] = np.where(there, excess[here] - excess[alike], np.nan)
 
 
 def _most_alike(excess: Floats) -> int:
@@ -117,11 +104,11 @@ def look_near(columns: Columns, metres: Floats, written: Floats, places: Floats)
     """Add how near the synthetic points come, how many do, which row does, and the last bits of its numbers."""
     tree = cKDTree(metres)
     distance, index = tree.query(places)
-    columns.add("nearest point", distance if len(metres) else FAR)
-    columns.add("row of the nearest point", index / len(metres) if len(metres) else -1.0)
-    columns.add("last bit of the nearest point", last_bit(written[index, 0]) if len(metres) else np.nan)
+    columns["nearest point"] = distance if len(metres) else FAR
+    columns["row of the nearest point"] = index / len(metres) if len(metres) else -1.0
+    columns["last bit of the nearest point"] = last_bit(written[index, 0]) if len(metres) else np.nan
     for radius in RADII:
-        columns.add(f"points within {radius:g} m", tree.query_ball_point(places, radius, return_length=True))
+        columns[f"points within {radius:g} m"] = tree.query_ball_point(places, radius, return_length=True)
 
 
 def look_at_others(columns: Columns, release: Release, world: World, without: Records) -> None:
@@ -129,37 +116,37 @@ def look_at_others(columns: Columns, release: Release, world: World, without: Re
     places = world.projection.to_metres(without.xy[:1])
     for number, asked in enumerate(release.asked[:MOST_QUESTIONS]):
         if isinstance(asked.answer, NoisyCounts):
-            cell = np.asarray(asked.about.locate(places))
+            cell = asked.locate(places, without.said[:1])
             inside = len(cell) == 1 and 0 <= cell[0] < len(asked.answer.values)
-            columns.add(f"answer {number}: where others are", asked.answer.values[cell[0]] if inside else np.nan)
+            columns[f"answer {number}: where others are"] = asked.answer.values[cell[0]] if inside else np.nan
 
 
 def look_at_whole(columns: Columns, release: Release, without: Records, present: Records) -> None:
     """Add what the release as a whole tells: its size, extent, order, sizes of its questions, and texts."""
-    columns.add("rows", len(release.xy))
-    columns.add("questions", len(release.asked))
+    columns["rows"] = len(release.xy)
+    columns["questions"] = len(release.asked)
     for number in range(MOST_QUESTIONS):
         answer = release.asked[number].answer if number < len(release.asked) else None
         given = answer.values if isinstance(answer, NoisyCounts) else answer.region if answer else ()
-        columns.add(f"answer {number}: size", len(given))
+        columns[f"answer {number}: size"] = len(given)
         if isinstance(answer, NoisyCounts):
             look_at_values(columns, f"answer {number}", answer.values)
-    columns.add("text", int.from_bytes(hashlib.sha256(release.text.encode()).digest()[:6]))
+    columns["text"] = int.from_bytes(hashlib.sha256(release.text.encode()).digest()[:6])
     extent = np.concatenate([release.xy.min(axis=0), release.xy.max(axis=0)]) if len(release.xy) else np.full(4, np.nan)
     for side, value in zip(("west", "south", "east", "north"), extent, strict=True):
-        columns.add(f"{side}most point", value)
-    columns.add("rows in the order of the file", _alignment(release.xy, without.xy, present.xy))
+        columns[f"{side}most point"] = value
+    columns["rows in the order of the file"] = _alignment(release.xy, without.xy, present.xy)
 
 
 def look_at_values(columns: Columns, name: str, values: Ints) -> None:
     """Add what all values of an answer have in common."""
     numbers = np.asarray(values)
-    columns.add(f"{name}: least", numbers.min())
-    columns.add(f"{name}: most", numbers.max())
-    columns.add(f"{name}: zeros", (numbers == 0).sum())
-    columns.add(f"{name}: cell with the most", numbers.argmax())
+    columns[f"{name}: least"] = numbers.min()
+    columns[f"{name}: most"] = numbers.max()
+    columns[f"{name}: zeros"] = (numbers == 0).sum()
+    columns[f"{name}: cell with the most"] = numbers.argmax()
     if np.issubdtype(numbers.dtype, np.integer):
-        columns.add(f"{name}: common divisor", np.gcd.reduce(numbers))
+        columns[f"{name}: common divisor"] = np.gcd.reduce(numbers)
 
 
 def _alignment(xy: Floats, without: Floats, present: Floats) -> float:

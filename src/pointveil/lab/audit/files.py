@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
-import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import entry_points
@@ -17,10 +15,10 @@ from unittest.mock import patch
 from pyarrow import csv
 
 from pointveil.cells import Floats
-from pointveil.lab.audit.subjects import CLAIM, Asked, Spy, Subject, describe
+from pointveil.columns import check_keep
+from pointveil.lab.audit.subjects import CLAIM, Asked, Spy, Subject, codes_of_said, describe
 from pointveil.releases import draw
-from pointveil.surveys import Replay, Survey
-from pointveil.vault import NoisyCounts
+from pointveil.surveys import Replay, Survey, ask_all
 from pointveil.world import World
 
 BATCH_ROWS = ("formats.base", "formats.parquet", "formats.geojson")
@@ -33,11 +31,11 @@ LONGEST_ROW = 64
 
 
 @contextlib.contextmanager
-def small_batches(rows: int, *, kept: bool = False) -> Iterator[None]:
+def small_batches(rows: int, *, kept: bool = False, longest: int = LONGEST_ROW) -> Iterator[None]:
     """Let files be read so many records at a time; unless they are kept in memory, each question reads them again."""
     sizes = {f"{module}.BATCH_ROWS": rows for module in BATCH_ROWS}
     sizes |= {f"{module}.READ_ROWS": rows for module in READ_ROWS}
-    sizes |= {"formats.records.BLOCK_BYTES": max(LONGEST_ROW, rows * BYTES_PER_ROW)}
+    sizes |= {"formats.records.BLOCK_BYTES": max(longest, rows * BYTES_PER_ROW)}
     sizes |= {} if kept else {"engines.local.KEEP_AT_MOST": -1}
     with contextlib.ExitStack() as stack:
         for name, size in sizes.items():
@@ -45,29 +43,31 @@ def small_batches(rows: int, *, kept: bool = False) -> Iterator[None]:
         yield
 
 
-def command_subject(method: str, *, points_per_unit: int = 1, claim: Fraction = CLAIM) -> Subject:
+def command_subject(
+    method: str, *, points_per_unit: int = 1, claim: Fraction = CLAIM, keep: Sequence[str] = ()
+) -> Subject:
     """Return a method as a subject, as its user meets it: the command, and the survey that it leaves."""
     who = ["--person", "person", "--max-points", str(points_per_unit)] if points_per_unit > 1 else []
+    kept = check_keep(keep)
+    who += [word for text in keep for word in ("--keep", text)]
 
     def publish(spy: Any) -> tuple[Floats, str]:
         records, world = spy.vault  # nothing is opened before the command runs
         place = ["--world", str(world_file(world)), "--columns", "x,y", "--crs", world.projection.crs]
-        options = [*place, "--epsilon", str(claim), "--ledger", "ledger.db", *who]
+        options = [*place, "--epsilon", str(claim), "--ledger", "ledger.db", "--small", *who]
         rows = max(LEAST_ROWS, len(records.xy) // BATCHES)
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), small_batches(rows):
-            csv.write_csv(records.table(), "private.csv")
+            csv.write_csv(records.table(columns=bool(kept)), "private.csv")
             code = run(["survey", "private.csv", "answers", "--method", method, *options])
             left = sorted(path.name for path in Path().iterdir())
             found = Survey.read("answers")
         spy.asked.extend(replayed(found))
-        sizes = [len(asked.about) for asked in spy.asked if isinstance(asked.answer, NoisyCounts)]
         made = draw(found)
-        text = describe(made.coordinates, made.to_arrow().schema, found.statement, sizes)
+        text = describe(made.coordinates, made.to_arrow().schema, found.statement, spy.asked)
         return made.coordinates, f"{code} {left} {text}"
 
-    unit = ", person" if who else ""
-    name = f"{method}{unit}, command line"
-    return Subject(name, publish, claim, points_per_unit, lambda records, world, _: (records, world))
+    name = method + (", columns" if kept else "") + (", person" if points_per_unit > 1 else "") + ", command line"
+    return Subject(name, publish, claim, points_per_unit, lambda records, world, _: (records, world), keep=kept)
 
 
 def run(arguments: list[str]) -> int:
@@ -89,23 +89,19 @@ def command() -> Callable[[list[str]], None]:
 
 def replayed(survey: Survey) -> list[Asked]:
     """Return the questions of a survey with their answers, as anyone can work them out who has the file."""
-    spy = Spy(Replay(survey.answers))
-    budget = survey.method.budget(Fraction(survey.statement.guarantee.epsilon))
-    counted = survey.method.partitioner.divide(spy, survey.world, budget)
-    survey.method.placement.ask(spy, survey.world, counted, budget)
+    spy = Spy(Replay(survey.answers), codes=codes_of_said(check_keep(survey.keep)))
+    ask_all(spy, survey.world, survey.method, Fraction(survey.statement.guarantee.epsilon), survey.keep)
     return spy.asked
 
 
 def world_file(world: World) -> Path:
     """Return the file of a world, written once."""
-    path = _folder() / f"{world.digest}.gpkg"
+    path = Path(_folder().name) / f"{world.digest}.gpkg"
     if not path.exists():
         world.write(path)
     return path
 
 
 @cache
-def _folder() -> Path:
-    folder = tempfile.mkdtemp()
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(ignore_cleanup_errors=True)

@@ -10,8 +10,12 @@ from typing import Any, cast
 import numpy as np
 
 from pointveil.cells import Everywhere, Floats, Grid, Ints
+from pointveil.ground import clip_to_land
+from pointveil.lab.as_published.kernel import scatter
+from pointveil.lab.as_published.regions import true_total
 from pointveil.lab.audit.questions import ask_scatter
 from pointveil.lab.audit.subjects import CLAIM, MAX_POINTS, Publisher, Records, Subject, opening
+from pointveil.partition import Counted
 from pointveil.vault import NoisyCounts, Rehearsal, Share, Sites, Vault
 from pointveil.world import World
 
@@ -70,11 +74,6 @@ def grid_of(vault: Any, side: int) -> Grid:
 def streets_of(vault: Any) -> Grid:
     """Return cells of 50 m in the small world and in the city alike: "streets" of which each has few people."""
     return grid_of(vault, 20 if vault.world.land_area <= 1e6 else 80)
-
-
-def true_total(vault: Any) -> int:
-    """Return the true number of points in the world."""
-    return int(vault.exact_count(Everywhere())[0])
 
 
 def side_for(count: float) -> int:
@@ -136,30 +135,11 @@ def empty_branch(vault: Any) -> tuple[Floats, str]:
 
 def paper_kernel(vault: Any) -> tuple[Floats, str]:
     """Move each point by an exponential radius at an even angle: the density is infinite at the point itself."""
-    grid = Grid(vault.world.bounds, *(round(side / 100) for side in vault.world.size))
-    noisy = np.maximum(vault.count(grid, Share("count", Fraction(3, 5))).values, 0)
-    points = np.repeat(vault.exact_points(), 2, axis=0)
-    order = vault.rng.permutation(len(points))
-    order = order[np.argsort(grid.locate(points[order]), kind="stable")]
-    cell = grid.locate(points[order])
-    chosen = order[np.arange(len(order)) - np.searchsorted(cell, cell) < noisy[cell]]
-    used = np.bincount(grid.locate(points[chosen]), minlength=len(grid))
-    kernel = polar(vault, grid, points[chosen], 5 * float(np.hypot(*grid.cell_size)))
-    return vault.rng.permutation(np.concatenate([fill(vault, grid, noisy - used), kernel])), ""
-
-
-def polar(vault: Any, grid: Grid, points: Floats, bandwidth: float) -> Floats:
-    """Return a point near each by the paper's way of sampling, tried again until it lies in the same cell."""
-    made, home = points.copy(), grid.locate(points)
-    pending = np.arange(len(points))
-    while len(pending):
-        radius = vault.rng.exponential(bandwidth, len(pending))
-        angle = vault.rng.uniform(0, 2 * np.pi, len(pending))
-        tried = points[pending] + np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
-        stays = grid.locate(tried) == home[pending]
-        made[pending[stays]] = tried[stays]
-        pending = pending[~stays]
-    return cast("Floats", np.round(vault.world.projection.from_metres(made), 2))
+    world = vault.world
+    grid = Grid(world.bounds, *(round(side / 100) for side in world.size))
+    counts = np.maximum(vault.count(grid, Share("count", Fraction(3, 5))).values, 0)
+    made = scatter(vault, world, Counted(grid, counts, clip_to_land(grid, world)), 0.4, vault.rng)
+    return np.round(world.projection.from_metres(made), 2), ""
 
 
 def file_order(vault: Any) -> tuple[Floats, str]:

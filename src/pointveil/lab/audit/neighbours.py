@@ -11,7 +11,7 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from pointveil.lab.audit.subjects import NOBODY, Records, Subject
+from pointveil.lab.audit.subjects import MISSING, NOBODY, RARE, UNLISTED, USUAL, Records, Subject
 from pointveil.vault import NoisyCounts
 from pointveil.world import World
 
@@ -55,34 +55,49 @@ class Pair:
     unit: NDArray[np.float64]  # the places where the unit has its points, as many at each
     world: Callable[[], World] = plain_world  # the public world
     weight: int = 1  # how many times as many runs it gets as others; none in the fast form if it is 0
+    said: NDArray[np.int64] | int = USUAL  # what the unit says at each of its places
 
 
 def added(
-    name: str, unit: object, without: Records = NOBODY, *, world: Callable[[], World] = plain_world, weight: int = 1
+    name: str,
+    unit: object,
+    without: Records = NOBODY,
+    *,
+    world: Callable[[], World] = plain_world,
+    weight: int = 1,
+    said: object = USUAL,
 ) -> Pair:
-    """Return the pair in which a unit is added at the end; `unit` may be one place or many."""
+    """Return the pair in which a unit is added at the end; `unit` may be one place or many, and say this at each."""
     places = np.asarray(unit, dtype=np.float64).reshape(-1, 2)
-    present = without.with_more(Records(places, np.full(len(places), 10**6)))
-    return Pair(name, without, present, np.unique(places, axis=0)[:MOST_PLACES], world, weight)
+    words = np.broadcast_to(np.asarray(said, dtype=np.int64), len(places))
+    present = without.with_more(Records(places, np.full(len(places), 10**6), words))
+    different = np.unique(np.column_stack([places, words]), axis=0)[:MOST_PLACES]
+    return Pair(name, without, present, different[:, :2], world, weight, different[:, 2].astype(np.int64))
 
 
 def first(name: str, present: Records, *, weight: int = 1) -> Pair:
     """Return the pair in which the unit is the first of all records."""
-    return Pair(name, Records(present.xy[1:], present.person[1:]), present, present.xy[:1], weight=weight)
+    without = Records(present.xy[1:], present.person[1:], present.said[1:])
+    return Pair(name, without, present, present.xy[:1], weight=weight, said=present.said[:1])
+
+
+def saying(records: Records, said: object) -> Records:
+    """Return the same records with other words."""
+    return Records(records.xy, records.person, np.broadcast_to(np.asarray(said, dtype=np.int64), len(records.xy)))
 
 
 def crowd(count: int, place: tuple[float, float] = BESIDE_STREET) -> Records:
-    """Return so many people at one place."""
+    """Return so many invented people at one place, each with one point."""
     return Records.at(np.tile(place, (count, 1)))
 
 
 def busy(count: int, place: tuple[float, float]) -> Records:
-    """Return so many people at one place, each with eight points."""
+    """Return so many invented people at one place, each with eight points."""
     return Records(np.tile(place, (8 * count, 1)), np.repeat(np.arange(count), 8))
 
 
 def spread(count: int) -> Records:
-    """Return people all over the square, the same ones every time."""
+    """Return so many invented people all over the square, the same ones every time."""
     return Records.at(np.random.default_rng(5).uniform(0, SIDE, (count, 2)))
 
 
@@ -107,12 +122,28 @@ PERSON_PAIRS: tuple[Pair, ...] = (
     added("one busy person", np.tile(BESIDE_STREET, (50, 1)), weight=2),
     added("one person in eight places", EIGHT_PLACES, crowd(5), weight=2),
     added("one busy person among seventy", np.tile(OFF_STREET, (200, 1)), busy(70, CENTRE)),
+    added("one person who makes eight crowds", EIGHT_PLACES, Records.at(np.repeat(EIGHT_PLACES, 7, axis=0)), weight=2),
     added("one busy person in many places", np.column_stack([np.linspace(20, 980, 50), np.full(50, 503.0)]), crowd(5)),
+)
+COLUMN_PAIRS: tuple[Pair, ...] = (
+    added("nobody, or one who says what is not listed", BESIDE_STREET, weight=2, said=UNLISTED),
+    added("one who says what nobody else does", OFF_STREET, spread(150), said=RARE),
+    added("one who says nothing", BESIDE_STREET, crowd(20), said=MISSING),
+    first("unlisted before all others", saying(crowd(21), [UNLISTED, *[RARE] * 20])),
+    first(
+        "nothing before all others", saying(Records.at(30 * [CENTRE, OFF_STREET]), [MISSING, *[USUAL, RARE] * 29, 0])
+    ),
+)
+COLUMN_PERSON_PAIRS: tuple[Pair, ...] = (
+    added("a busy person who says two things", np.tile(BESIDE_STREET, (50, 1)), weight=2, said=np.arange(50) % 2),
+    added("a busy person who says nothing", np.tile(OFF_STREET, (200, 1)), busy(70, CENTRE), said=MISSING),
 )
 
 
 def pairs_for(subject: Subject) -> tuple[Pair, ...]:
     """Return the pairs that suit the unit which a subject protects."""
+    if subject.keep:
+        return COLUMN_PAIRS if subject.points_per_unit == 1 else COLUMN_PERSON_PAIRS + COLUMN_PAIRS[1:3]
     return POINT_PAIRS if subject.points_per_unit == 1 else PERSON_PAIRS + POINT_PAIRS[:1]
 
 

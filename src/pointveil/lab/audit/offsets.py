@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pointveil.cells import Bools, Floats, Ints
-from pointveil.lab.audit.features import Columns
+from pointveil.lab.audit.scattered import Columns
 from pointveil.lab.audit.subjects import Asked, Release
 from pointveil.lab.audit.units import Known, Units
 from pointveil.vault import NoisyCounts
@@ -42,7 +42,7 @@ def add_offsets(rows: Sequence[Columns], seen: Sequence[Seen], lessons: Sequence
             continue
         offsets = learn_offsets(found, seen, lessons)
         for columns, excess, each in zip(rows, found, seen, strict=True):
-            columns.add(f"answer {number}: all cells that move", _ratio(excess, offsets, each.units))
+            columns[f"answer {number}: all cells that move"] = _ratio(excess, offsets, each.units)
 
 
 def excess_of(each: Seen, asked: Asked) -> Excess | None:
@@ -51,7 +51,8 @@ def excess_of(each: Seen, asked: Asked) -> Excess | None:
     if not isinstance(answer, NoisyCounts) or not 1 < len(answer.values) <= MOST_CELLS:
         return None
     size = len(answer.values)
-    located = np.asarray(asked.about.locate(np.concatenate([each.known.xy, each.units.home])))
+    said = np.append(each.known.said, np.full(len(each.units), each.units.said[0]))
+    located = asked.locate(np.concatenate([each.known.xy, each.units.home]), said)
     base, cell = np.split(located, [len(each.known.xy)])
     excess = np.asarray(answer.values, dtype=np.float64) - each.known.tally(base, size)
     return Excess(excess, np.where((cell >= 0) & (cell < size), cell, 0), float(answer.noise_epsilon))

@@ -1,42 +1,32 @@
-"""The vault's two questions as subjects of their own: one grid counted, one grid scattered."""
+"""The vault's questions as subjects of their own: one grid counted, its crowds counted, one grid scattered."""
 
-from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from pointveil.cells import Floats, Grid, Ints
-from pointveil.lab.audit.subjects import CLAIM, MAX_POINTS, Subject
+from pointveil.cells import CodedCells, Floats, Grid, RegionSites
+from pointveil.ground import SitePlaces, clip_to_land
+from pointveil.lab.audit.subjects import CLAIM, KEEP, MAX_POINTS, Subject
 from pointveil.vault import Share
 from pointveil.world import World
 
-CELL = 50.0
-SITES_PER_SIDE = 6
+CELL, BLOCK = 50.0, 100.0
+SITES_PER_SIDE = 8
 MANY_USES = 12
-
-
-@dataclass(frozen=True)
-class Squares:
-    """Square regions, each with numbered sites along a winding way."""
-
-    grid: Grid
-
-    def site_counts(self) -> Ints:
-        """Return the same number for every region."""
-        return np.full(len(self.grid), SITES_PER_SIDE**2)
-
-    def locate_sites(self, xy: Floats) -> tuple[Ints, Ints]:
-        """Return the region and the site of each point."""
-        region = np.asarray(self.grid.locate(xy))
-        within = (xy - self.grid.lower_corners()[np.maximum(region, 0)]) / np.array(self.grid.cell_size)
-        column, row = np.clip(np.nan_to_num(within * SITES_PER_SIDE), 0, SITES_PER_SIDE - 1).astype(np.int64).T
-        return region, row * SITES_PER_SIDE + np.where(row % 2 == 0, column, SITES_PER_SIDE - 1 - column)
 
 
 def squares(world: World) -> Grid:
     """Return cells of 50 m."""
     return Grid(world.bounds, *(round(side / CELL) for side in world.size))
+
+
+@lru_cache(maxsize=4)
+def sites(world: World) -> RegionSites:
+    """Return numbered sites in each of these cells, as the kernel has them."""
+    grid = squares(world)
+    return SitePlaces.of(grid, clip_to_land(grid, world), world, SITES_PER_SIDE).sites
 
 
 def ask_count(vault: Any) -> tuple[Floats, str]:
@@ -45,17 +35,31 @@ def ask_count(vault: Any) -> tuple[Floats, str]:
     return np.zeros((0, 2)), ""
 
 
+def ask_crowding(least: int) -> Any:
+    """Return the question how many are in squares with at least so many."""
+
+    def ask(vault: Any) -> tuple[Floats, str]:
+        vault.crowding(squares(vault.world), least, Share("crowd", Fraction(vault.left)))
+        return np.zeros((0, 2)), ""
+
+    return ask
+
+
+def ask_columns(vault: Any) -> tuple[Floats, str]:
+    """Ask how many are in each block and say what."""
+    blocks = Grid(vault.world.bounds, *(round(side / BLOCK) for side in vault.world.size))
+    said = tuple((number, column.parts()[0].bins) for number, column in enumerate(KEEP))
+    vault.count(CodedCells(blocks, said), Share("count", vault.left))
+    return np.zeros((0, 2)), ""
+
+
 def ask_scatter(uses: int) -> Any:
     """Return the question where in its square each is, each point used so often."""
 
     def ask(vault: Any) -> tuple[Floats, str]:
-        grid = squares(vault.world)
-        vault.scatter(
-            Squares(grid),
-            np.full(len(grid), uses * vault.points_per_unit),
-            Share("place", Fraction(vault.left)),
-            max_uses=uses,
-        )
+        regions = sites(vault.world)
+        wanted = np.full(len(regions.counts), uses * vault.points_per_unit)
+        vault.scatter(regions, wanted, Share("place", vault.left), max_uses=uses)
         return np.zeros((0, 2)), ""
 
     return ask
@@ -69,6 +73,11 @@ QUESTIONS: dict[str, Subject] = {
         Subject("vault.count, ε = 4", ask_count, Fraction(4)),
         Subject("vault.count, person", ask_count, CLAIM, MAX_POINTS, quick=True),
         Subject("vault.count, person with 2 points", ask_count, CLAIM, 2),
+        # Twenty at one place or one more, and one person's eight points: the unit makes the crowd.
+        Subject("vault.crowding", ask_crowding(21), quick=True),
+        Subject("vault.crowding, person", ask_crowding(MAX_POINTS), CLAIM, MAX_POINTS, quick=True),
+        Subject("vault.count, columns", ask_columns, quick=True, keep=KEEP),
+        Subject("vault.count, columns, person", ask_columns, CLAIM, MAX_POINTS, quick=True, keep=KEEP),
         Subject("vault.scatter", ask_scatter(1)),
         Subject(f"vault.scatter, {MANY_USES} uses", ask_scatter(MANY_USES)),
         Subject("vault.scatter, person", ask_scatter(1), CLAIM, MAX_POINTS),

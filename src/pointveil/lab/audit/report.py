@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pointveil.demo.pictures import new_figure
-from pointveil.lab.audit.auditor import Finding, worst
+from pointveil.lab.audit.auditor import Finding
+from pointveil.lab.audit.evidence import CONFIDENCE
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,10 @@ class Row:
 def summarize(findings: Sequence[Finding]) -> Row:
     """Return the line for all findings about one subject."""
     flagged = [finding for finding in findings if finding.flagged]
-    found, bound = worst(flagged or findings)
+    told = flagged or findings
+    confidence = 1 - (1 - CONFIDENCE) / len(told)  # so that the largest bound holds with 95 % for all together
+    found = max(told, key=lambda finding: finding.evidence.bound(confidence))
+    bound = found.evidence.bound(confidence)
     trials = sum(finding.evidence.trials for finding in findings)
     return Row(found.subject, found.claim, bound, found.case, found.evidence.rule, len(findings), trials, bool(flagged))
 

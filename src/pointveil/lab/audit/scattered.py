@@ -1,22 +1,22 @@
 """What blurred points tell about a unit: how many lie about it, and how likely that is by the kernel's law."""
 
 import math
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from pointveil.cells import Floats, Ints
+from pointveil.cells import Floats, Ints, numbered
 from pointveil.lab.audit.subjects import Asked
 from pointveil.lab.audit.units import Known, Units
 from pointveil.vault import NoisyPoints
 
-Add = Callable[[str, object], None]
+Columns = dict[str, Any]  # what was looked at → one value for all units, or one for each
 WINDOWS = (0.0, 0.05, 0.15, 0.25, 0.4)  # parts of a region's sites, around the unit's, in which points are counted
 FAR = 1e6
 MOST_KNOWN = 200  # known points in a region of which each is thought about; in busier ones a unit hardly shows
 
 
-def look_at_scatter(add: Add, name: str, asked: Asked, units: Units, known: Known) -> Floats:
+def look_at_scatter(columns: Columns, name: str, asked: Asked, units: Units, known: Known) -> Floats:
     """Add how many blurred points lie about the unit's site, and return the likelihood ratio of all of them."""
     answer = asked.answer
     assert isinstance(answer, NoisyPoints)  # noqa: S101 - told apart by the caller
@@ -24,32 +24,32 @@ def look_at_scatter(add: Add, name: str, asked: Asked, units: Units, known: Know
     where = np.concatenate([units.home, known.xy])
     region, site = (np.asarray(part) for part in asked.about.locate_sites(where))
     mine, near = slice(0, len(units)), slice(len(units), None)
-    look_around(add, name, answer, counts, region[mine], site[mine])
+    look_around(columns, name, answer, counts, region[mine], site[mine])
     known_site = np.column_stack([region[near], site[near], known.count])
     ratio = kernel_ratio(asked, counts, region[mine], site[mine], known_site, units)
-    add(f"{name}: likelihood ratio", ratio)
+    columns[f"{name}: likelihood ratio"] = ratio
     return ratio
 
 
-def look_around(add: Add, name: str, answer: NoisyPoints, counts: Ints, region: Ints, site: Ints) -> None:
+def look_around(columns: Columns, name: str, answer: NoisyPoints, counts: Ints, region: Ints, site: Ints) -> None:
     """Add the blurred points near each unit's site, against those elsewhere in its region."""
     order = np.lexsort((answer.site, answer.region))
     stride = int(counts.max(initial=1)) + 1
     drawn = answer.region[order] * stride + answer.site[order]
     all_here = _between(drawn, region * stride, region * stride + stride - 1)
-    add(f"{name}: points in the region", all_here)
+    columns[f"{name}: points in the region"] = all_here
     limit = np.where(region >= 0, counts[region], 1)
     for window in WINDOWS:
         reach = np.rint(window * limit).astype(np.int64)
         low = np.clip(site - reach, 0, np.maximum(limit - 2 * reach - 1, 0))
         near = _between(drawn, region * stride + low, region * stride + np.minimum(low + 2 * reach, limit - 1))
-        add(f"{name}: points within {window:.0%}", near)
-        add(f"{name}: points within {window:.0%} less those beyond", 2 * near - all_here)
+        columns[f"{name}: points within {window:.0%}"] = near
+        columns[f"{name}: points within {window:.0%} less those beyond"] = 2 * near - all_here
     for row, which in ((0, "first"), (-1, "last")):
         there = np.full(len(region), np.nan)
         if len(answer.region):
             there = np.where(answer.region[row] == region, np.abs(answer.site[row] - site), FAR)
-        add(f"{name}: distance of the {which} row", there)
+        columns[f"{name}: distance of the {which} row"] = there
 
 
 def _between(drawn: Ints, low: Ints, high: Ints) -> Floats:
@@ -89,10 +89,10 @@ def _mean_density(epsilon: float, counts: Ints, where: Ints, at: Ints, known: In
     """Return how densely the known tokens of its region spread to each drawn point, on average."""
     near = known[(known[:, 0] >= 0) & (owner[known[:, 0]] >= 0)]
     near = near[np.argsort(near[:, 0], kind="stable")]
-    first, last = np.searchsorted(near[:, 0], where, "left"), np.searchsorted(near[:, 0], where, "right")
-    times = last - first
-    drawn = np.repeat(np.arange(len(where)), times)
-    token = np.arange(len(drawn)) - np.repeat(np.cumsum(times) - times, times) + np.repeat(first, times)
+    first = np.searchsorted(near[:, 0], where, "left")
+    times = np.searchsorted(near[:, 0], where, "right") - first
+    drawn, number = numbered(times)
+    token = first[drawn] + number
     density = box_density(epsilon, at[drawn], near[token, 1], counts[where[drawn]]) * near[token, 2]
     weight = np.bincount(drawn, near[token, 2], minlength=len(where))
     return np.bincount(drawn, density, minlength=len(where)) / np.maximum(weight, 1)

@@ -14,7 +14,8 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 
-from pointveil.cells import Floats, Ints
+from pointveil.cells import Everywhere, Floats, Ints
+from pointveil.columns import Category, Column, Time
 from pointveil.methods import Method
 from pointveil.releases import synthesize
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Share, Sites, Vault
@@ -24,15 +25,39 @@ CLAIM = Fraction(1)
 MAX_POINTS = 8
 SMALL_AREA = 1e6
 MOST_IN_SMALL = 20
+# What a record may say in its columns: a time and a kind, the usual ones first, then some that nobody else has, none at
+# all, and what is not in the public period and list.
+SAID = (
+    ("2024-03-05T08:30:00", "bus"),
+    ("2024-03-06T03:10:00", "tram"),
+    (None, None),
+    ("1999-01-01T00:00:00", "zeppelin"),
+)
+USUAL, RARE, MISSING, UNLISTED = range(len(SAID))
+NAMES = ("at", "kind")
+CODES = {"at": (8, 3, 24, 24), "kind": (0, 1, 2, 2)}  # the bins that these are in; the last is that of other values
+KEEP: tuple[Column, ...] = (
+    Time(NAMES[0], "2024-03-04/2024-03-11", resolution="hour-of-day", share="3/10"),
+    Category(NAMES[1], ("bus", "tram"), share="1/5"),
+)
+DROPPING = (KEEP[0], Category(NAMES[1], ("bus", "tram"), other="drop", share="1/5"))
+"""Columns that are kept with half of epsilon; and those that drop a record for its kind."""
 RANDOM_FIELDS = ("release", "made", "output", "ledger")  # of a statement: dates, hashes
 
 
 @dataclass(frozen=True)
 class Records:
-    """An invented dataset: where each record is, in the world's coordinates, and whose it is."""
+    """An invented dataset: where each record is, in the world's coordinates, whose it is, and what its columns say."""
 
     xy: Floats
     person: Ints
+    said: Ints = field(
+        default_factory=lambda: np.zeros(0, dtype=np.int64)
+    )  # a row of SAID each; the usual one if blank
+
+    def __post_init__(self) -> None:
+        if len(self.said) != len(self.xy):
+            object.__setattr__(self, "said", np.full(len(self.xy), USUAL))
 
     @classmethod
     def at(cls, xy: object) -> "Records":
@@ -42,11 +67,14 @@ class Records:
 
     def with_more(self, more: "Records") -> "Records":
         """Return these records and then the others."""
-        return Records(np.concatenate([self.xy, more.xy]), np.concatenate([self.person, more.person]))
+        ours, theirs = ((each.xy, each.person, each.said) for each in (self, more))
+        return Records(*(np.concatenate(both) for both in zip(ours, theirs, strict=True)))
 
-    def table(self) -> pa.Table:
-        """Return them as a table."""
-        return pa.table({"x": self.xy[:, 0], "y": self.xy[:, 1], "person": self.person})
+    def table(self, *, columns: bool = False) -> pa.Table:
+        """Return them as a table, perhaps with what their columns say."""
+        said = dict(zip(NAMES, zip(*SAID, strict=True), strict=True)) if columns else {}
+        values = {name: pa.array(each, pa.string()).take(pa.array(self.said)) for name, each in said.items()}
+        return pa.table({"x": self.xy[:, 0], "y": self.xy[:, 1], "person": self.person, **values})
 
 
 NOBODY = Records.at(np.zeros((0, 2)))
@@ -59,6 +87,13 @@ class Asked:
     about: Any
     answer: NoisyCounts | NoisyPoints
     uses: int = 1
+    codes: tuple[Ints, ...] = ()  # for each kept column, the code of each row of SAID
+
+    def locate(self, xy: Floats, said: Ints) -> Ints:
+        """Return the cells of records at these places (n, 2), in metres, that say this."""
+        if not getattr(self.about, "reads_codes", False):
+            return np.asarray(self.about.locate(xy))
+        return np.asarray(self.about.locate(xy, tuple(codes[said] for codes in self.codes)))
 
 
 @dataclass(frozen=True)
@@ -76,6 +111,7 @@ class Spy:
 
     vault: Any
     asked: list[Asked] = field(default_factory=list)
+    codes: tuple[Ints, ...] = ()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.vault, name)
@@ -83,7 +119,13 @@ class Spy:
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Ask, note and return."""
         answer = cast("NoisyCounts", self.vault.count(cells, share))
-        self.asked.append(Asked(cells, answer))
+        self.asked.append(Asked(cells, answer, codes=self.codes))
+        return answer
+
+    def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
+        """Ask, note and return: the answer is about everybody together."""
+        answer = cast("NoisyCounts", self.vault.crowding(cells, least, share))
+        self.asked.append(Asked(Everywhere(), answer))
         return answer
 
     def scatter(self, regions: Sites, wanted: Ints, share: Share, *, max_uses: int = 1) -> NoisyPoints:
@@ -100,12 +142,13 @@ Publisher = Callable[[Any], tuple[Floats, str]]
 def opening(world: World, subject: "Subject") -> dict[str, Any]:
     """Return how a vault is opened on records of this unit."""
     person = {"person": "person", "max_points": subject.points_per_unit} if subject.points_per_unit > 1 else {}
-    return {"columns": ("x", "y"), "crs": world.projection.crs, **person}
+    return {"columns": ("x", "y"), "crs": world.projection.crs, "keep": subject.keep, **person}
 
 
 def open_vault(records: Records, world: World, subject: "Subject") -> Vault:
     """Open a real vault, with the operating system's randomness, as any owner would."""
-    return Vault.open(records.table(), world, epsilon=subject.claim, ledger=None, **opening(world, subject))
+    table = records.table(columns=bool(subject.keep))
+    return Vault.open(table, world, epsilon=subject.claim, ledger=None, **opening(world, subject))
 
 
 @dataclass(frozen=True)
@@ -118,10 +161,11 @@ class Subject:
     points_per_unit: int = 1  # how many points one person may have; 1 means that single points are protected
     open: Opener = open_vault  # opens the vault; the real one by default
     quick: bool = False  # whether pairs get many more runs: then what happens seldom, or far away, shows, too
+    keep: tuple[Column, ...] = ()  # the columns that are kept
 
     def release(self, records: Records, world: World) -> Release:
         """Return all that is published about these records; an error is a publication, too."""
-        spy = Spy(None)
+        spy = Spy(None, codes=codes_of_said(self.keep))
         with overheard() as said:
             try:
                 spy.vault = self.open(records, world, self)
@@ -153,17 +197,24 @@ def overheard() -> Iterator[list[str]]:
     said.append(printed.getvalue())
 
 
-def method_subject(method: Method, *, points_per_unit: int = 1, claim: Fraction = CLAIM) -> Subject:
+def codes_of_said(keep: tuple[Column, ...]) -> tuple[Ints, ...]:
+    """Return, for each kept column, the code of each row of SAID: the rules are public, so an attacker knows it."""
+    return tuple(np.array(CODES[column.name]) for column in keep)
+
+
+def method_subject(
+    method: Method, *, points_per_unit: int = 1, claim: Fraction = CLAIM, keep: tuple[Column, ...] = ()
+) -> Subject:
     """Return a method as a subject: the whole way from records to synthetic points."""
     for_small = dataclasses.replace(method, partitioner=shrunk(method.partitioner), placement=shrunk(method.placement))
 
     def publish(vault: Any) -> tuple[Floats, str]:
-        made = synthesize(cast("Vault", vault), for_small if vault.world.land_area <= SMALL_AREA else method)
-        sizes = [len(asked.about) for asked in vault.asked if isinstance(asked.answer, NoisyCounts)]
-        return made.coordinates, describe(made.coordinates, made.to_arrow().schema, made.statement, sizes)
+        fitting = for_small if vault.world.land_area <= SMALL_AREA else method
+        made = synthesize(cast("Vault", vault), fitting, small=True)  # so that every question is asked
+        return made.coordinates, describe(made.coordinates, made.to_arrow().schema, made.statement, vault.asked)
 
-    name = method.name if points_per_unit == 1 else f"{method.name}, person"
-    return Subject(name, publish, claim, points_per_unit)
+    name = method.name + (", columns" if keep else "") + (", person" if points_per_unit > 1 else "")
+    return Subject(name, publish, claim, points_per_unit, keep=keep)
 
 
 def shrunk(part: Any) -> Any:
@@ -176,16 +227,22 @@ def shrunk(part: Any) -> Any:
     return dataclasses.replace(part, **sizes)
 
 
-def describe(coordinates: Floats, schema: pa.Schema, statement: Any, sizes: Sequence[int]) -> str:
-    """Return everything that is published beside points and answers; numbers of cells only if they are wrong."""
+def describe(coordinates: Floats, schema: pa.Schema, statement: Any, asked: Sequence[Asked]) -> str:
+    """Return everything that is published beside points and answers; of questions, only what was not so asked.
+
+    Which questions are asked may follow from noisy answers. Those are features of their own, and texts that are another
+    every time would hide what else they say.
+    """
     content = statement.model_dump(mode="json", by_alias=True)
     for name in RANDOM_FIELDS:
         content.pop(name, None)
-    # The digest of the answers is another every time, and would hide what else the text says.
     (content.get("survey") or {}).pop("answers_sha256", None)
-    counted = iter(sizes)
-    for question in content["questions"]:
-        if question["question"] == "scatter" or question["cells"] == next(counted, None):
-            question.pop("cells")  # a feature of its own
+    for question, each in zip(content["questions"], asked, strict=False):
+        answer = each.answer
+        cells = len(each.about) if isinstance(answer, NoisyCounts) else question["cells"]
+        for name, value in {"purpose": answer.purpose, "epsilon": str(answer.epsilon), "cells": cells}.items():
+            if question[name] == value:
+                question.pop(name)
+    content["questions"] = sorted({json.dumps(question) for question in content["questions"]})
     notes = sorted(str(key) for key in schema.metadata or {})
     return json.dumps([str(coordinates.dtype), coordinates.ndim, schema.names, notes, content])

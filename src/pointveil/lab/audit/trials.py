@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from pointveil.cells import Bools, Floats
 from pointveil.lab.audit.city import City, city_others
 from pointveil.lab.audit.evidence import FIT, Trials
-from pointveil.lab.audit.features import Columns, look_at_others, look_at_units, look_at_whole
+from pointveil.lab.audit.features import look_at_others, look_at_units, look_at_whole
 from pointveil.lab.audit.neighbours import Pair
 from pointveil.lab.audit.offsets import Seen, add_offsets
+from pointveil.lab.audit.scattered import Columns
 from pointveil.lab.audit.subjects import Records, Release, Subject
 from pointveil.lab.audit.units import Known, Units
 from pointveil.vault import NoisyCounts
@@ -24,7 +25,7 @@ def pair_trials(subject: Subject, pair: Pair, runs: int) -> Trials:
     """Publish `runs` releases, each about one dataset of a pair, as an even coin says."""
     world = pair.world()
     counted = min(len(pair.present.xy) - len(pair.without.xy), subject.points_per_unit)
-    units = Units.at(world, np.nan_to_num(pair.unit)[None], max(1, counted // len(pair.unit)))
+    units = Units.at(world, np.nan_to_num(pair.unit)[None], max(1, counted // len(pair.unit)), said=pair.said)
     known = Known.of(pair.without, world)
     coins = throw(runs)
     rows: list[Columns] = []
@@ -37,13 +38,14 @@ def pair_trials(subject: Subject, pair: Pair, runs: int) -> Trials:
         look_at_others(columns, release, world, pair.without)
         look_at_whole(columns, release, pair.without, pair.present)
         rows.append(columns)
-    seen, names = gather(rows)
+    seen, names = gather(rows, [1] * runs)
     return Trials(coins, seen, names, steady_answers(answers))
 
 
 def pool(parts: list[Trials]) -> Trials:
     """Return the trials of several pairs as one, in any order, with all features that any of them has."""
-    table, names = gather([Columns(len(part), dict(zip(part.names, part.seen.T, strict=True))) for part in parts])
+    columns = [dict(zip(part.names, part.seen.T, strict=True)) for part in parts]
+    table, names = gather(columns, [len(part) for part in parts])
     order = shuffled(np.arange(len(table)))
     return Trials(np.concatenate([part.present for part in parts])[order], table[order], names)
 
@@ -69,7 +71,7 @@ def canary_trials(subject: Subject, city: City, releases: int, *, enough: int | 
     lessons = [np.random.default_rng(secrets.randbits(64)).random(len(each.coins)) < FIT for each in seen]
     rows = [look_at_units(each.release, city.world, each.units, each.known) for each in seen]
     add_offsets(rows, seen, lessons)
-    table, names = gather(rows)
+    table, names = gather(rows, [len(each.units) for each in seen])
     # Those whose coins taught the offsets come first: they must not be among those that test.
     taught = np.concatenate(lessons)
     order = np.concatenate([np.flatnonzero(taught), shuffled(np.flatnonzero(~taught))])
@@ -100,12 +102,15 @@ def one_in_each_cell(release: Release, canaries: Units) -> Bools:
     questions = [
         asked
         for asked in release.asked
-        if isinstance(asked.answer, NoisyCounts) and len(asked.about) > FEW and asked.answer.epsilon * 10 >= dearest
+        if isinstance(asked.answer, NoisyCounts)
+        and len(asked.about) > FEW
+        and asked.answer.epsilon * 10 >= dearest
+        and not getattr(asked.about, "reads_codes", False)  # few regions, many canaries: pairs are for these
     ]
     chosen = np.ones(len(canaries), dtype=bool)
     if questions:
         coarsest = min(questions, key=lambda asked: len(asked.about))
-        cell = np.asarray(coarsest.about.locate(canaries.home))
+        cell = coarsest.locate(canaries.home, np.full(len(canaries), canaries.said[0]))
         chosen[:] = False
         chosen[np.unique(cell, return_index=True)[1]] = True
         chosen[cell < 0] = True
@@ -122,9 +127,14 @@ def throw(count: int) -> Bools:
     return np.random.default_rng(secrets.randbits(64)).random(count) < 0.5
 
 
-def gather(rows: list[Columns]) -> tuple[Floats, tuple[str, ...]]:
-    """Put the features of all releases into one table, and name its columns; what some lack is unknown there."""
-    names = tuple(dict.fromkeys(name for columns in rows for name in columns.columns))
-    blank = {columns.rows: np.full(columns.rows, np.nan) for columns in rows}
-    pieces = [[each.columns.get(name, blank[each.rows]) for name in names] for each in rows]
-    return np.concatenate([np.column_stack(piece) for piece in pieces]), names
+def gather(releases: list[Columns], units: list[int]) -> tuple[Floats, tuple[str, ...]]:
+    """Put the features of all releases into one table, and name its columns; what some lack is unknown there.
+
+    `units` says how many rows each release has in the table.
+    """
+    names = tuple(dict.fromkeys(name for columns in releases for name in columns))
+    table = np.full((sum(units), len(names)), np.nan)
+    for columns, rows in zip(releases, np.split(table, np.cumsum(units)[:-1]), strict=True):
+        for number, name in enumerate(names):
+            rows[:, number] = columns.get(name, np.nan)
+    return table, names

@@ -161,13 +161,13 @@ def _perform_all(runs: list[Run], shelf: Shelf, data: Path | None, workers: int)
 def _end_with_parent() -> None:
     """Leave when the parent is gone, even if it was killed: nobody would fetch the results."""
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_wait_and_leave, args=(parent,), daemon=True).start()
 
+    def leave() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
 
-def _wait_and_leave(parent: Any) -> None:
-    parent.join()
-    os._exit(1)
+    threading.Thread(target=leave, daemon=True).start()
 
 
 def perform(run: Run, shelf: Shelf, data: Path | None) -> str | None:
