@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.cells.arrays import blocks
+from pointveil.cells.side_by_side import check_threads, side_by_side
 from pointveil.checking import (
     MOST_POINTS,
     Finding,
@@ -56,6 +57,7 @@ from pointveil.vault import NoisyCounts, Vault, exact_epsilon
 from pointveil.world import World
 
 BLOCK = 2**16  # points at a time: the work stays in the processor's cache
+DRAWN_AT_ONCE = 2**20  # points: more are drawn in blocks, each with a generator of its own
 # (48, 2) the lattice steps around a point, the nearest first, in a fixed order.
 NEARBY = np.array(sorted(product(range(-3, 4), repeat=2), key=lambda step: max(map(abs, step)))[1:], dtype=np.float64)
 WENT_ON = "not stopped, however small the noisy total: the operator said so beforehand (small)"
@@ -102,6 +104,7 @@ def release(
     note: str | None = None,
     key: SigningKey | str | PathLike[str] | Own | None = OWN,
     force: bool = False,
+    threads: int | None = None,
 ) -> SyntheticPoints:
     """Make a synthetic file of private points, charged to the ledger, with a signed statement beside it.
 
@@ -153,6 +156,9 @@ def release(
         The private key that signs the statement. By default your own, if you have one; with None it is not signed.
     force
         Replace the output if it exists. The file that the same request wrote before may always be written again.
+    threads
+        How many batches are worked on at the same time (default: as many as there are processors). The release does
+        not depend on it.
 
     Examples
     --------
@@ -165,18 +171,19 @@ def release(
         source, world, epsilon=epsilon, output=output, form=check_format(output), method=method, split=split,
         columns=columns, crs=crs, person=person, max_points=max_points, unit=unit, keep=keep,
         noise=noise, ledger=ledger, dataset=dataset, request=request, count=count, seed=seed, small=small, cap=cap,
-        owner=owner, purpose=purpose, period=period, note=note, key=signing, force=force,
+        owner=owner, purpose=purpose, period=period, note=note, key=signing, force=force, threads=threads,
     )  # fmt: skip
     check_crs(order.output, order.asked.layout, order.asked.world)
     _warn(order.warnings)
     with order.accounted():
         surveyed = order.answer()
         log.info("Drawing points")
-        synthetic = draw(surveyed, count=count, seed=order.seed)
+        beside = order.output.parent if isinstance(order.output, Path) else None
+        synthetic = _drawn(surveyed, count, order.seed, threads, beside)
         log.info("Writing")
         statement = synthetic.write(order.output, key=signing, force=True, ready=order.record)
     _warn(_doubts(surveyed, len(synthetic) if count is None else None))
-    return replace(synthetic, statement=statement)
+    return synthetic.with_statement(statement)
 
 
 def release_survey(
@@ -321,6 +328,7 @@ def prepare(
     note: str | None = None,
     key: SigningKey | None = None,
     force: bool = False,
+    threads: int | None = None,
 ) -> Order:
     """Check everything public, before anything is charged."""
     if isinstance(source, World):
@@ -381,6 +389,7 @@ def prepare(
     vault = Vault.open(
         source, place, epsilon=exact, columns=columns, crs=crs, person=person, max_points=most, keep=kept_columns,
         noise=noise, ledger=book, dataset=name, request=named, purpose=facts, seed=drawn_with,
+        threads=threads,
     )  # fmt: skip
     if book is not None:
         book.check_writable()
@@ -465,8 +474,17 @@ def _said_of(keep: tuple[Column, ...]) -> Iterator[str]:
             yield f"kept column '{column.name}': invented ids, another in every row; they link nothing"
 
 
-def draw(survey: Survey | str | PathLike[str], *, count: int | None = None, seed: int | None = None) -> SyntheticPoints:
+def draw(
+    survey: Survey | str | PathLike[str],
+    *,
+    count: int | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+) -> SyntheticPoints:
     """Draw synthetic points; costs nothing, and the same seed gives the same points.
+
+    Many are drawn in blocks of a million, several at the same time, and laid aside in a temporary file until they are
+    written or looked at.
 
     Parameters
     ----------
@@ -476,6 +494,8 @@ def draw(survey: Survey | str | PathLike[str], *, count: int | None = None, seed
         Number of points to draw; by default the noisy total.
     seed
         Any whole number. Without it, every drawing is another.
+    threads
+        How many blocks are drawn at the same time (default: as many as there are processors); the points are the same.
 
     Examples
     --------
@@ -485,20 +505,36 @@ def draw(survey: Survey | str | PathLike[str], *, count: int | None = None, seed
     500
     """
     check_drawing(count, seed)
-    if not isinstance(survey, Survey):
-        survey = Survey.read(Path(survey))
+    return _drawn(survey if isinstance(survey, Survey) else Survey.read(Path(survey)), count, seed, threads)
+
+
+def _drawn(
+    survey: Survey, count: int | None, seed: int | None, threads: int | None, folder: Path | None = None
+) -> SyntheticPoints:
+    """Draw; what does not fit into one block is laid aside in a file without a name, in this folder."""
     survey.check()
     counted, asked, laws = survey.prepared
     wanted = min(counted.total, MOST_POINTS) if count is None else count
     statement = survey.statement
     if count is not None:
         statement = statement.model_copy(update={"post_processing": (*statement.post_processing, ROWS_CHOSEN)})
+
+    def draw_block(given: tuple[slice, np.random.Generator]) -> tuple[NDArray[np.float64], Any]:
+        block, rng = given
+        xy = survey.method.placement.draw(survey.world, counted, asked, block.stop - block.start, rng)
+        drawn = [] if laws is None else draw_codes(laws, xy, rng)
+        coordinates = to_lattice(xy, survey.world, survey.layout.crs, rng)
+        kept = keep_columns(survey.keep, drawn, survey.layout, rng, count=len(coordinates), first=block.start)
+        return coordinates, kept
+
     rng = np.random.default_rng(secrets.randbits(64) if seed is None else seed)
-    xy = survey.method.placement.draw(survey.world, counted, asked, wanted, rng)
-    drawn = [] if laws is None else draw_codes(laws, xy, rng)
-    coordinates = to_lattice(xy, survey.world, survey.layout.crs, rng)
-    kept = keep_columns(survey.keep, drawn, survey.layout, rng, count=len(coordinates))
-    return SyntheticPoints(coordinates, survey.layout, statement, kept)
+    if wanted <= DRAWN_AT_ONCE:
+        coordinates, kept = draw_block((slice(0, wanted), rng))
+        return SyntheticPoints(coordinates, survey.layout, statement, kept)
+    side = check_threads(threads)
+    parts = list(blocks(wanted, DRAWN_AT_ONCE))
+    chunks = side_by_side(draw_block, zip(parts, rng.spawn(len(parts)), strict=True), side)
+    return SyntheticPoints.laid_aside(chunks, survey.layout, statement, folder)
 
 
 def synthesize(

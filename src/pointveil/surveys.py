@@ -47,7 +47,7 @@ from pointveil.world import World
 VERSION = 1
 SURVEY_BEGINS = b"PK\x03\x04"
 MOST_MEMBER_BYTES = 2**32
-DRAWING = "1"  # the edition: raised when the same answers and seed would give other points, or in another order
+DRAWING = "2"  # the edition: raised when the same answers and seed would give other points, or in another order
 LAND = "2"  # the edition of the land rule: raised when another place would be land
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, AttributeError, RuntimeError)
 HEADER = 128  # bytes before the values of an array, in numpy's format
