@@ -279,7 +279,7 @@ def test_an_unforeseen_fault_shows_no_text_of_its_own(
     def fail(*_: object, **__: object) -> None:
         raise KeyError("a secret at 10.0041, 50.0032")
 
-    monkeypatch.setattr("pointveil.releases.draw", fail)
+    monkeypatch.setattr("pointveil.releases.to_lattice", fail)
 
     code, out, err = run("synthesize", people_file, tmp_path / "a.csv", "--world", world_file, "--epsilon", 1)
 

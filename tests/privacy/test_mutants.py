@@ -365,8 +365,8 @@ LINES = (
     Line(
         "rounding by the majority",
         "cells.rounding",
-        "found[known &",
-        "found[(x % COARSER[number] == 0).all() & known &",
+        "fitting = fitting[",
+        "fitting = fitting[(x % steps == 0).all() & ",
         probes.cells_look_at_one_record_at_a_time,
     ),
     Line(
