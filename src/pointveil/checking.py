@@ -291,6 +291,8 @@ def check_world(method: Method, world: World) -> None:
 def check_method(method: Method, world: World, epsilon: Fraction, points: int) -> None:
     """Refuse what `check_world` does, and noise too wide to be drawn for units of so many points."""
     check_world(method, world)
+    if world.prior is not None and not getattr(method.partitioner, "uses_prior", False):
+        raise InputError(f"The method '{method.name}' cannot use a prior. Use veil, or leave the prior out.")
     least = min(method.shares().values()) * epsilon / points
     if least < LEAST_PER_POINT:
         most = int(least * points / LEAST_PER_POINT)

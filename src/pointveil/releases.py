@@ -41,6 +41,7 @@ from pointveil.files.whole import check_room, check_target, refuse_existing, ref
 from pointveil.keeping import draw_codes
 from pointveil.ledger import OWN, Ledger, Own, open_ledger
 from pointveil.methods import DEFAULT_METHOD, Method, find_method
+from pointveil.priors import with_prior
 from pointveil.statement import MethodUsed, OperatorStates, SigningKey, find_key
 from pointveil.surveys import Recorder, Survey, ask_all, edition, in_words, pack
 from pointveil.synthetic import (
@@ -88,6 +89,7 @@ def release(
     max_points: int | None = None,
     unit: str | None = None,
     keep: Any = (),
+    prior: str | PathLike[str] | None = None,
     noise: str = "exact",
     ledger: Ledger | str | PathLike[str] | Own | None = OWN,
     dataset: str | None = None,
@@ -130,6 +132,9 @@ def release(
         "point" confirms that single points are to be protected where a column looks as if it said whose they are.
     keep
         The columns to keep beside the place: `Time`, `Category`, `Number` or `Id`, or texts as for --keep.
+    prior
+        What is already public about where people are, to guide `veil`, at no cost: see `with_prior`. Never give private
+        points here that were not paid for.
     noise
         "exact" (our own sampler) or "opendp" (needs that extra).
     ledger, dataset
@@ -163,7 +168,7 @@ def release(
     signing = find_key(key)
     order = prepare(
         source, world, epsilon=epsilon, output=output, form=check_format(output), method=method, split=split,
-        columns=columns, crs=crs, person=person, max_points=max_points, unit=unit, keep=keep,
+        columns=columns, crs=crs, person=person, max_points=max_points, unit=unit, keep=keep, prior=prior,
         noise=noise, ledger=ledger, dataset=dataset, request=request, count=count, seed=seed, small=small, cap=cap,
         owner=owner, purpose=purpose, period=period, note=note, key=signing, force=force,
     )  # fmt: skip
@@ -307,6 +312,7 @@ def prepare(
     max_points: int | None = None,
     unit: str | None = None,
     keep: Any = (),
+    prior: str | PathLike[str] | None = None,
     noise: str = "exact",
     ledger: Ledger | str | PathLike[str] | Own | None = OWN,
     dataset: str | None = None,
@@ -332,6 +338,8 @@ def prepare(
         check_room(target, LEAST_ROOM + ROOM_PER_POINT * (count or 0), target.name, statement_path(target).name)
     log.info("Reading the public world")
     place = world if isinstance(world, World) else World.read(world)
+    if prior is not None:
+        place = with_prior(place, prior, private=local_path(as_named(source)))
     chosen = find_method(method) if split is None else find_method(method).with_split(split)
     exact, most, kept_columns = exact_epsilon(epsilon), check_person(person, max_points), check_keep(keep)
     check_method(chosen, place, exact, most)
@@ -358,6 +366,7 @@ def prepare(
         "seed": str(None if seed is None else int(seed)),
         "small": "yes" if small else "",
         "edition": in_words(edition(chosen.edition)),
+        "prior": {} if place.prior is None else place.prior.facts,
     }
     if kept_columns:
         facts["keep"] = [column.to_dict() for column in kept_columns]

@@ -85,6 +85,14 @@ def about_data(
 
 
 def about_release(
+    prior: Annotated[
+        Path | None,
+        typer.Option(
+            "--prior",
+            help="What is already public about where people are, to guide veil: an earlier release or survey, or a "
+            "file of public points. Never private points that were not paid for.",
+        ),
+    ] = None,
     split: Annotated[
         str | None,
         typer.Option(
@@ -124,8 +132,8 @@ def about_release(
 ) -> dict[str, Any]:
     """Return what is said about a release that is charged."""
     return given(
-        split=parse_split(split), request=request, noise=noise, key=key, small=small or None, cap=cap, owner=owner,
-        purpose=purpose, period=period, note=note,
+        prior=prior, split=parse_split(split), request=request, noise=noise, key=key, small=small or None, cap=cap,
+        owner=owner, purpose=purpose, period=period, note=note,
     )  # fmt: skip
 
 

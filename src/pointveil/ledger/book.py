@@ -137,6 +137,7 @@ class Ledger:
             if known is not None and known.survey is not None:
                 raise InputError(f"Request {request!r} has just been finished. Ask again to get its release.")
             print_ = None if content is None else fingerprint(book, content)
+            refuse_private_prior(book, purpose.get("prior") or {}, print_)
             checked(book, "TRUE")  # nothing is built on a last event that was changed
             if seed is None or known is None:
                 (entry,) = book.execute(NEXT_ENTRY).fetchone()
@@ -433,6 +434,18 @@ def refuse_other_content(book: sqlite3.Connection, entry: int, print_: bytes | N
         raise InputError(
             "The data are not those that this request was charged for: they have changed, or cannot be read. "
             "Put them back, or make a new request, which is charged anew."
+        )
+
+
+def refuse_private_prior(book: sqlite3.Connection, prior: Mapping[str, Any], print_: bytes | None) -> None:
+    """Raise if the points of a prior are the data themselves, or were ever charged for as private data."""
+    if not prior.get("points"):
+        return
+    known = fingerprint(book, bytes.fromhex(prior["points"]))
+    if known == print_ or find(book, "content", fingerprint=known) is not None:
+        raise InputError(
+            f"{prior['name']}, the prior, holds private data that this ledger accounts for: the same points. "
+            "A prior must be public, or a release that was paid for. Nothing was charged."
         )
 
 

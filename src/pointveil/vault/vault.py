@@ -146,10 +146,11 @@ class Vault:
         book = open_ledger(ledger)
         if book is not None:
             name = dataset or public_name(as_named(source))
+            facts = {"prior": {} if world.prior is None else world.prior.facts, **(purpose or {})}
 
             def pay(content: bytes | None) -> Charge:
                 return book.charge(
-                    dataset=name, content=content, epsilon=spendable, purpose=purpose or {}, request=request, seed=seed
+                    dataset=name, content=content, epsilon=spendable, purpose=facts, request=request, seed=seed
                 )
 
         stop = None if book is None else book.stop

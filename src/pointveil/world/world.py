@@ -21,6 +21,7 @@ from pointveil.files.vector_layer import LINES, POLYGONS
 from pointveil.world import osm, package, shapes
 from pointveil.world.land import land_test
 from pointveil.world.layers import Layer, check_shapes, layer_from, read_layer
+from pointveil.world.prior import Prior
 from pointveil.world.projection import Projection
 from pointveil.world.roads import Roads, hash_attributes, plain_attributes, plain_lines
 
@@ -49,6 +50,8 @@ class World:
         The only area where people can be, if one was given.
     roads
         Lines with attributes, not cleaned.
+    prior
+        What is already public about where people are; no part of the world's file or of its digest.
 
     Examples
     --------
@@ -64,6 +67,7 @@ class World:
     out_of_bounds: Any = None
     given_land: Any = None
     roads: Roads | None = None
+    prior: Prior | None = None
 
     def __post_init__(self) -> None:
         if self.boundary_m.area < LEAST_AREA:
