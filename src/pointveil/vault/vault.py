@@ -149,8 +149,9 @@ class Vault:
 
             def pay(content: bytes | None) -> Charge:
                 return book.charge(
-                    dataset=name, content=content, epsilon=spendable, purpose=purpose or {}, request=request, seed=seed
-                )
+                    dataset=name, content=content, alike=engine.alike, epsilon=spendable, purpose=purpose or {},
+                    request=request, seed=seed,
+                )  # fmt: skip
 
         stop = None if book is None else book.stop
         return cls(engine, world, Account(spendable), protection, keep=kept, noise=noise, ledger=pay, stop=stop)
