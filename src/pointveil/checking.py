@@ -16,7 +16,7 @@ from pointveil.columns import Column, check_keep
 from pointveil.errors import InputError, PointveilError
 from pointveil.files.crs import is_geographic, short_name, transform
 from pointveil.files.places import public_name
-from pointveil.ledger import Account, open_ledger
+from pointveil.ledger import DEFAULT_CAP, Account, exact, open_ledger
 from pointveil.methods import Method, find_method
 from pointveil.synthetic import as_named
 from pointveil.terms import CheckTerms, Terms, on
@@ -68,7 +68,7 @@ class Checked:
     unit: str | None = None  # what would be protected
     left_out: tuple[str, ...] = ()  # the names of all other columns
     dataset: str | None = None  # its name in the ledger
-    account: Account | None = None  # of that name, if there is one
+    account: Account | None = None  # of that name, as it stands or would be opened; None without a ledger
 
     @property
     def ok(self) -> bool:
@@ -127,8 +127,8 @@ def check(terms: CheckTerms) -> Checked:
         As for `release`.
     columns, crs, person, max_points, unit, keep
         As for `release`.
-    ledger, dataset
-        Where epsilon would be charged, and under which name.
+    ledger, dataset, cap
+        Where epsilon would be charged, under which name, and the most that may be spent on it.
 
     Examples
     --------
@@ -141,15 +141,26 @@ def check(terms: CheckTerms) -> Checked:
         settled = settle(terms)
         vault = settled.open(terms, ledger=None)
         book = open_ledger(terms.ledger)
-        account = None if book is None else book.find(name)
+        account = None if book is None else book.find(name) or _opened(name, terms.cap)
     except PointveilError as fault:
         return Checked((Finding("refused", str(fault)),), dataset=name)
     layout, protects = vault.layout, vault.statement.guarantee.unit
     found = [*look(vault, terms, settled.epsilon)]
     if account is not None and account.left < settled.epsilon:
-        found.append(Finding("refused", f"Only epsilon {float(account.left):g} is left for '{name}' in the ledger."))
+        found.append(Finding("refused", _too_little(account)))
     used = (layout.x, layout.y or "y") if layout.x else (layout.geometry or "geometry",)
     return Checked(tuple(found), layout.format, used, layout.crs, protects, layout.left_out, name, account)
+
+
+def _opened(name: str, cap: object) -> Account:
+    """Return the account that the first release of a dataset would open."""
+    return Account(name, (), DEFAULT_CAP if cap is None else exact(cap), Fraction(0), 0)
+
+
+def _too_little(account: Account) -> str:
+    if not account.charges and account.cap == DEFAULT_CAP:
+        return f"That is more than the usual cap of a dataset, {DEFAULT_CAP}. Say --cap (cap=) if more may be spent."
+    return f"Only epsilon {float(account.left):g} is left for '{account.name}' in the ledger."
 
 
 def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:

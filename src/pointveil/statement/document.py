@@ -17,7 +17,12 @@ from pointveil.statement.signing import SigningKey, canonical, check_signed, sig
 FIRST_SCHEMA: Final = "pointveil-statement-1"
 SCHEMA: Final = "pointveil-statement-2"
 ONE_POINT = "one point"
-IF_ANY = ("columns", "operator_states", "signature")  # fields that a statement has only if they say something
+IF_ANY = (
+    "columns",
+    "left_out",
+    "operator_states",
+    "signature",
+)  # fields that a statement has only if they say something
 PROMISES = (
     (
         "Whether {unit} is in the data changes the probability of any release, and of anything concluded from it, "
@@ -114,6 +119,7 @@ class Domain(Part):
     lattice: Annotated[float, Field(gt=0, le=1e6)]
     world_sha256: Sha256
     roads: bool
+    attribution: Text | None = None  # who is to be named where the world is drawn, if that is known
     origin: Literal["given by the user, not taken from the data"] = "given by the user, not taken from the data"
 
 
@@ -213,8 +219,9 @@ class Statement(Part):
     ----------
     guarantee, questions
         Epsilon, as an exact text such as "1/3", with the protected unit; and what each answer cost of it.
-    domain, columns
-        The public world: CRS, bounds in its units, and a SHA-256; and the kept columns as they were declared.
+    domain, columns, left_out
+        The public world: CRS, bounds in its units, and a SHA-256; the kept columns as they were declared; and the names
+        of the other columns, of which nothing was used but the person's.
     method, output
         How the points were made, and what was written; None before that.
     in_plain_words, not_promised
@@ -237,6 +244,7 @@ class Statement(Part):
     guarantee: Guarantee
     domain: Domain
     columns: tuple[dict[str, Any], ...] = ()
+    left_out: tuple[Text, ...] = ()
     method: MethodUsed | None
     edition: Edition | None = None
     survey: Recorded | None = None
@@ -282,6 +290,8 @@ class Statement(Part):
         if not self.columns:  # as before columns could be kept
             (content["survey"] or {}).pop("columns_sha256", None)
             (content["output"] or {}).pop("codes_sha256", None)
+        if self.domain.attribution is None:
+            del content["domain"]["attribution"]
         if self.schema_name == FIRST_SCHEMA:
             del content["edition"], content["survey"]
             (content["output"] or {}).pop("steps_per_unit", None)
