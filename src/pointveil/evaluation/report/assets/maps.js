@@ -90,6 +90,16 @@ class Atlas {
     this.drawn = (this.drawn || 0) + 1;
   }
 
+  // A clear image to draw points in, the same one for every map and frame.
+  sheet(width, height) {
+    if (!this.image || this.image.width !== width || this.image.height !== height) {
+      this.image = new ImageData(width, height);
+      this.ink.width = width; this.ink.height = height;
+    }
+    this.image.data.fill(0);
+    return this.image;
+  }
+
   drawBase(width, height, ratio) {
     this.base.width = width; this.base.height = height;
     const pen = this.base.getContext("2d"), { x, y, scale } = this.view;
@@ -206,6 +216,7 @@ class Dots {
     this.weight = coded.shown ? coded.inside / coded.shown : 1;
     this.bins = (coded.bins || []).map((text) => new Uint16Array(bytes(text)));
     this.lit = null;
+    this.haze = document.createElement("canvas");
     this.like = this; // whose number of points says how strong each is
   }
 
@@ -233,30 +244,30 @@ class Dots {
 
   paint(pen, atlas, width, height, ratio) {
     if (atlas.smooth) { this.paintDensity(pen, atlas, width, height, ratio); return; }
-    const counts = this.count(atlas, width, height, ratio), image = new ImageData(width, height);
-    const [red, green, blue] = rgb(colour(this.ink)), size = this.size(atlas, ratio);
-    const strength = Math.min(0.9, Math.max(0.05, 0.45 / Math.sqrt(this.crowd(atlas, size * size))));
-    const shade = new Uint8ClampedArray(256);
-    for (let n = 1; n < 256; n++) shade[n] = 255 * (1 - Math.pow(1 - strength, n));
-    const pixels = new Uint32Array(image.data.buffer), base = (blue << 16) | (green << 8) | red;
-    for (let k = 0; k < counts.length; k++) if (counts[k]) pixels[k] = ((shade[counts[k]] << 24) | base) >>> 0;
-    atlas.ink.width = width; atlas.ink.height = height;
+    const image = atlas.sheet(width, height), size = this.size(atlas, ratio);
+    this.dot(new Uint32Array(image.data.buffer), this.inks(this.crowd(atlas, size * size)), size, atlas, width, height);
     atlas.ink.getContext("2d").putImageData(image, 0, 0);
     pen.drawImage(atlas.ink, 0, 0);
   }
 
-  count(atlas, width, height, ratio) {
-    const counts = new Uint8Array(width * height), { x, y, scale } = atlas.view, { places, lit } = this;
-    const size = this.size(atlas, ratio);
+  // What a pixel becomes where one more point lies, by how opaque it was; the fewer there are, the stronger is each.
+  inks(crowd) {
+    const [red, green, blue] = rgb(colour(this.ink)), base = (blue << 16) | (green << 8) | red, inks = new Uint32Array(256);
+    const strength = Math.min(0.9, Math.max(0.05, 0.45 / Math.sqrt(crowd)));
+    for (let before = 0; before < 256; before++) inks[before] = (Math.round(before + strength * (255 - before)) << 24) | base;
+    return inks;
+  }
+
+  dot(pixels, inks, size, atlas, width, height) {
+    const { x, y, scale } = atlas.view, { places, lit } = this;
     const left = width / 2 - x * scale, top = height / 2 + y * scale, back = (size - 1) >> 1;
     for (let k = 0; k < places.length; k += 2) {
       if (lit && !lit[k >> 1]) continue;
       const px = Math.floor(left + places[k] * scale) - back, py = Math.floor(top - places[k + 1] * scale) - back;
       if (px < 0 || py < 0 || px + size > width || py + size > height) continue;
       for (let row = py; row < py + size; row++)
-        for (let at = row * width + px, end = at + size; at < end; at++) if (counts[at] < 255) counts[at]++;
+        for (let at = row * width + px, end = at + size; at < end; at++) pixels[at] = inks[pixels[at] >>> 24];
     }
-    return counts;
   }
 
   // The side of a point, in pixels.
@@ -276,14 +287,14 @@ class Dots {
     for (let turn = 0; turn < 3; turn++) blocks = blurred(blurred(blocks, columns, rows, 1, columns, reach), rows, columns, columns, 1, reach);
     const [red, green, blue] = rgb(colour(this.ink)), image = new ImageData(columns, rows), full = this.crowd(atlas, side * side);
     for (let k = 0; k < blocks.length; k++) image.data.set([red, green, blue, 235 * (1 - Math.exp(-1.2 * blocks[k] / full))], 4 * k);
-    atlas.ink.width = columns; atlas.ink.height = rows;
-    atlas.ink.getContext("2d").putImageData(image, 0, 0);
+    this.haze.width = columns; this.haze.height = rows;
+    this.haze.getContext("2d").putImageData(image, 0, 0);
     const [west, north] = atlas.toPixel(0, STEPS * atlas.map.height), [east, south] = atlas.toPixel(STEPS * atlas.map.width, 0);
     pen.save();
     pen.beginPath();
     pen.rect(west, north, east - west, south - north);
     pen.clip();
-    pen.drawImage(atlas.ink, -rim * side, -rim * side, columns * side, rows * side);
+    pen.drawImage(this.haze, -rim * side, -rim * side, columns * side, rows * side);
     pen.restore();
   }
 
