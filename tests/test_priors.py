@@ -16,7 +16,7 @@ import pytest
 import pointveil as pv
 from pointveil.cells import Floats
 from pointveil.errors import InputError, VerificationError
-from pointveil.estimate.likeness import likeness, relative_density
+from pointveil.estimate.guide import likeness, relative_density
 from pointveil.evaluation import MEASURES, Comparison
 from pointveil.ground import raster_of
 from pointveil.ledger import Ledger

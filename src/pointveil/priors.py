@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -22,7 +21,7 @@ from pointveil.formats.base import Batch
 from pointveil.statement import Statement
 from pointveil.surveys import SURVEY_BEGINS, Survey
 from pointveil.synthetic import statement_path
-from pointveil.vault import fingerprint
+from pointveil.vault import digests_of
 from pointveil.verification import open_released, verify
 from pointveil.world import Prior, World
 
@@ -83,7 +82,7 @@ def with_prior(world: World, prior: str | PathLike[str], *, private: Path | None
     if statement is not None:
         source["release"] = statement.release
     made = Prior.of(xy[known], world.size, source, None if found.weight is None else found.weight[known])
-    return replace(world, prior=replace(made, content=_content(found.coordinates)))
+    return replace(world, prior=replace(made, content=_content(found)))
 
 
 def _kind(path: Path) -> tuple[str, Statement | None]:
@@ -142,6 +141,6 @@ def _weights(batch: Batch) -> Floats:
     return np.asarray(texts.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
 
 
-def _content(coordinates: Floats) -> str:
-    """Return the fingerprint by which a ledger would know these points, if they were a private input."""
-    return hashlib.sha256(fingerprint(coordinates).tobytes()).hexdigest()
+def _content(found: Found) -> tuple[str, ...]:
+    """Return the digests by which a ledger would know these points, or a copy, if they were a private input."""
+    return tuple(digest.hex() for digest in digests_of(found.coordinates, found.crs))

@@ -23,6 +23,7 @@ from tests.privacy.probes import Probe
 import pointveil.vault.rehearsal
 import pointveil.vault.vault
 from pointveil.engines import LocalEngine
+from pointveil.engines.local import Records
 from pointveil.errors import PointveilWarning
 from pointveil.formats import PointSource
 from pointveil.formats.base import Batch
@@ -42,11 +43,8 @@ class Line:
 
 
 URANDOM = "return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)"
-SPEND = 'self._spend(Spend(share.purpose, share.epsilon, "count", size))'
-BETWEEN = "tried = OneByOne(cells)"
-COUNTED = (
-    "tally = ask(lambda: self.__engine.sum(lambda xy, codes: tally_cells(tried, xy, size, codes), size), self._paid)"
-)
+SPEND = 'self._spend(Spend(share.purpose, share.epsilon, "count", size), cells)'
+NOISED = "noisy = self._exact(cells, size) + law.draw(size, self.__words)"
 PER_USE = "epsilon_per_use=share.epsilon / (self.points_per_unit * max_uses)"
 TO_STEPS = "self.plane.to_steps(self._transformed(coordinates[block]))"
 FAULT = 'fault = RuntimeError("The question could not be answered; its price stays paid.")'
@@ -200,17 +198,25 @@ LINES = (
     ),
     # the account
     Line(
-        "asked before it is charged",
+        "noise before it is charged",
         "vault.vault",
-        f"{SPEND}\n        {BETWEEN}\n        {COUNTED}",
-        f"{BETWEEN}\n        {COUNTED}\n        {SPEND}",
-        probes.nothing_is_looked_at_before_it_is_charged,
+        f"{SPEND}\n        {NOISED}",
+        f"{NOISED}\n        {SPEND}",
+        probes.no_noise_is_drawn_before_it_is_charged,
+    ),
+    Line(
+        "exact counts that outlive a refused charge",
+        "vault.vault",
+        "counts.clear()",
+        "self._hold(tallies, counts)",
+        probes.a_refused_charge_drops_what_was_counted,
     ),
     Line(
         "a failed question is given back",
         "vault.vault",
-        COUNTED,
-        f"try:\n            {COUNTED}\n        except RuntimeError:\n            self.__account.spends.pop(); raise",
+        f"{SPEND}\n        {NOISED}",
+        f"try:\n            {SPEND}\n            {NOISED}\n"
+        "        except RuntimeError:\n            self.__account.spends.pop(); raise",
         probes.a_failure_is_paid_for_and_quotes_nothing,
     ),
     Line(
@@ -438,18 +444,18 @@ def another_person_in_each_batch(patch: pytest.MonkeyPatch) -> None:
 
 
 def nobody_bounded_on_re_reading(patch: pytest.MonkeyPatch) -> None:
-    honest, asked = LocalEngine.coded_points, dict[int, int]()
+    honest, asked = LocalEngine._records, dict[int, int]()
 
-    def points(self: LocalEngine) -> Iterator[Any]:
+    def records(self: LocalEngine) -> Iterator[Any]:
         asked[id(self)] = asked.get(id(self), 0) + 1
         if asked[id(self)] == 1:
             yield from honest(self)
             return
         for batch in self.source.batches():
             steps, good = self.cleaning.clean(batch.coordinates)
-            yield self.cleaning.to_metres(steps[good]), ()
+            yield Records(steps[good], ())
 
-    patch.setattr(LocalEngine, "coded_points", points)
+    patch.setattr(LocalEngine, "_records", records)
 
 
 def one_record_too_many(patch: pytest.MonkeyPatch) -> None:
@@ -489,15 +495,15 @@ def a_count_printed(patch: pytest.MonkeyPatch) -> None:
 
 
 def the_number_of_batches_in_memory_printed(patch: pytest.MonkeyPatch) -> None:
-    honest = LocalEngine.coded_points
+    honest = LocalEngine._records
 
-    def points(self: LocalEngine) -> Iterator[Any]:
+    def records(self: LocalEngine) -> Iterator[Any]:
         batches = [*honest(self)]
         if self._kept is not None:
             print(len(batches))
         return iter(batches)
 
-    patch.setattr(LocalEngine, "coded_points", points)
+    patch.setattr(LocalEngine, "_records", records)
 
 
 def a_count_logged(patch: pytest.MonkeyPatch) -> None:

@@ -99,10 +99,11 @@ class Read:
     xy: XY
     codes: Codes = ()
     keep: tuple[Column, ...] = ()
+    name: str = ""  # of the file, if it was one
 
     def only(self, chosen: NDArray[np.bool_]) -> "Read":
         """Return some of the points."""
-        return Read(self.xy[chosen], tuple(codes[chosen] for codes in self.codes), self.keep)
+        return Read(self.xy[chosen], tuple(codes[chosen] for codes in self.codes), self.keep, self.name)
 
     @property
     def whole(self) -> "Read":
@@ -141,7 +142,8 @@ def read_points(
     places = np.concatenate([np.zeros((0, 2)), *(batch.coordinates for batch in batches)])
     nobody = (tuple(np.zeros(0, dtype=np.uint8) for column in keep if column.size),)
     found = zip(*nobody, *(batch.codes for batch in batches), strict=True)
-    return Read(_converted(places, source.layout.crs, world), tuple(np.concatenate(each) for each in found), keep)
+    codes = tuple(np.concatenate(each) for each in found)
+    return Read(_converted(places, source.layout.crs, world), codes, keep, _name(points, ""))
 
 
 def kept_columns(statement: Statement | None) -> tuple[Column, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from pointveil.cells import ChosenCells, ChosenPixels, Floats, Ints, Leaves, Raster
 from pointveil.cells.raster import MASKED
-from pointveil.estimate.likeness import Guide
+from pointveil.estimate.guide import Guide
 from pointveil.estimate.posterior import posterior_by_kind
 from pointveil.ground import leaves_from_levels
 from pointveil.vault import NoisyCounts, Respondent, Share

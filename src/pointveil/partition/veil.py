@@ -11,7 +11,7 @@ from scipy.ndimage import gaussian_filter
 
 from pointveil.cells import COARSER, Distances, Everywhere, Floats, Leaves, Precision, Raster, SmallSquares, blocks
 from pointveil.estimate.consistency import project_to_total
-from pointveil.estimate.likeness import Guide, likeness, relative_density
+from pointveil.estimate.guide import Guide, likeness, relative_density
 from pointveil.estimate.posterior import denoise
 from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law, settle
 from pointveil.estimate.totals import SURE, at_most_the_total, block_doubts, fuse_blocks, match_totals, within_noise

@@ -17,7 +17,13 @@ from pointveil.statement.signing import SigningKey, canonical, check_signed, sig
 FIRST_SCHEMA: Final = "pointveil-statement-1"
 SCHEMA: Final = "pointveil-statement-2"
 ONE_POINT = "one point"
-IF_ANY = ("columns", "prior", "operator_states", "signature")  # fields that a statement has only if they say something
+IF_ANY = (
+    "columns",
+    "left_out",
+    "prior",
+    "operator_states",
+    "signature",
+)  # fields that a statement has only if they say something
 PROMISES = (
     (
         "Whether {unit} is in the data changes the probability of any release, and of anything concluded from it, "
@@ -114,6 +120,7 @@ class Domain(Part):
     lattice: Annotated[float, Field(gt=0, le=1e6)]
     world_sha256: Sha256
     roads: bool
+    attribution: Text | None = None  # who is to be named where the world is drawn, if that is known
     origin: Literal["given by the user, not taken from the data"] = "given by the user, not taken from the data"
 
 
@@ -225,9 +232,9 @@ class Statement(Part):
     ----------
     guarantee, questions
         Epsilon, as an exact text such as "1/3", with the protected unit; and what each answer cost of it.
-    domain, columns, prior
-        The public world: CRS, bounds in its units, and a SHA-256; the kept columns as they were declared; and what was
-        already public and guided the release.
+    domain, columns, left_out, prior
+        The public world: CRS, bounds in its units, and a SHA-256; the kept columns as they were declared; the names of
+        the other columns, of which nothing was used but the person's; and what was already public and guided it.
     method, output
         How the points were made, and what was written; None before that.
     in_plain_words, not_promised
@@ -250,6 +257,7 @@ class Statement(Part):
     guarantee: Guarantee
     domain: Domain
     columns: tuple[dict[str, Any], ...] = ()
+    left_out: tuple[Text, ...] = ()
     prior: PriorUsed | None = None
     method: MethodUsed | None
     edition: Edition | None = None
@@ -298,6 +306,8 @@ class Statement(Part):
             (content["output"] or {}).pop("codes_sha256", None)
         if self.prior is None:
             (content["survey"] or {}).pop("prior_sha256", None)
+        if self.domain.attribution is None:
+            del content["domain"]["attribution"]
         if self.schema_name == FIRST_SCHEMA:
             del content["edition"], content["survey"]
             (content["output"] or {}).pop("steps_per_unit", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 import warnings
@@ -13,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells import Codes
 from pointveil.columns import Column, check_keep
-from pointveil.engines import AtMost, LocalEngine, fresh_key
+from pointveil.engines import AtMost, Engine, LocalEngine, NotOneByOneError, Tally, fresh_key, tried_alone
 from pointveil.errors import InputError
 from pointveil.files.places import public_name
 from pointveil.formats import DamagedError, Layout, PointSource, as_named, open_points
@@ -27,13 +27,14 @@ from pointveil.vault.cleaning import Cleaner
 from pointveil.vault.kernel import scatter_tokens
 from pointveil.vault.noise import NOISES, secure_words
 from pointveil.vault.protection import Protection
-from pointveil.vault.questions import Cells, NotOneByOneError, OneByOne, Share, Sites, located, one_each
+from pointveil.vault.questions import Cells, Share, Sites
 from pointveil.world import World
 
 if TYPE_CHECKING:
     from pointveil.vault.rehearsal import Rehearsal
 
 MOST_CELLS = 50_000_000
+MOST_BASE = 2**24  # cells of a raster whose counts are held, 8 bytes each
 Answer = TypeVar("Answer")
 
 
@@ -55,6 +56,7 @@ class Vault:
         "__account",
         "__charge",
         "__engine",
+        "__held",
         "__keep",
         "__ledger",
         "__lock",
@@ -69,7 +71,7 @@ class Vault:
 
     def __init__(
         self,
-        engine: LocalEngine,
+        engine: Engine,
         world: World,
         account: Account,
         protection: Protection,
@@ -88,6 +90,7 @@ class Vault:
             raise InputError("Only a rehearsal may take its randomness from elsewhere than the operating system.")
         self.__lock = threading.Lock()
         self.__charge: Charge | None = None
+        self.__held: dict[Any, tuple[Tally, NDArray[np.int64]]] = {}  # the exact counts of the last reading
         self.__release = secrets.token_hex(16)
 
     @classmethod
@@ -108,6 +111,7 @@ class Vault:
         request: str | None = None,
         purpose: dict[str, Any] | None = None,
         seed: int | None = None,
+        threads: int | None = None,
     ) -> Vault:
         """Open a vault on a file or frame of private points.
 
@@ -135,13 +139,16 @@ class Vault:
             down with it.
         seed
             Only for who keeps every answer in the ledger before anything is made of it: such a request is charged once.
+        threads
+            How many batches of records are worked on at the same time (default: as many as there are processors). No
+            answer depends on it.
         """
         spendable = exact_epsilon(epsilon)
         protection = Protection() if person is None else Protection(max_points, person)
         kept = check_keep(keep)
         points = open_points(source, columns=columns, crs=crs, person=person, keep=kept)
         kept = points.keep
-        engine = make_engine(points, world, protection, kept)
+        engine = make_engine(points, world, protection, kept, threads=threads)
         pay: Callable[[bytes | None], Charge] | None = None
         book = open_ledger(ledger)
         if book is not None:
@@ -150,8 +157,9 @@ class Vault:
 
             def pay(content: bytes | None) -> Charge:
                 return book.charge(
-                    dataset=name, content=content, epsilon=spendable, purpose=facts, request=request, seed=seed
-                )
+                    dataset=name, content=content, alike=engine.alike, epsilon=spendable, purpose=facts,
+                    request=request, seed=seed,
+                )  # fmt: skip
 
         stop = None if book is None else book.stop
         return cls(engine, world, Account(spendable), protection, keep=kept, noise=noise, ledger=pay, stop=stop)
@@ -175,10 +183,9 @@ class Vault:
         """
         size = _checked_size(len(cells))
         law = NOISES[self.__noise](share.epsilon / self.points_per_unit)
-        self._spend(Spend(share.purpose, share.epsilon, "count", size))
-        tried = OneByOne(cells)
-        tally = ask(lambda: self.__engine.sum(lambda xy, codes: tally_cells(tried, xy, size, codes), size), self._paid)
-        return NoisyCounts(tally + law.draw(size, self.__words), share.purpose, share.epsilon, self.points_per_unit)
+        self._spend(Spend(share.purpose, share.epsilon, "count", size), cells)
+        noisy = self._exact(cells, size) + law.draw(size, self.__words)
+        return NoisyCounts(noisy, share.purpose, share.epsilon, self.points_per_unit)
 
     def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
         """Answer with noise how many points are in cells that hold at least `least` points: one number.
@@ -190,9 +197,8 @@ class Vault:
         if least < 1:
             raise ValueError("A crowd has at least one point.")
         law = NOISES[self.__noise](share.epsilon / (self.points_per_unit * least))
-        self._spend(Spend(share.purpose, share.epsilon, "crowding", size, least))
-        alone = OneByOne(cells)
-        held = ask(lambda: self.__engine.sum(lambda xy, codes: tally_cells(alone, xy, size, codes), size), self._paid)
+        self._spend(Spend(share.purpose, share.epsilon, "crowding", size, least), cells)
+        held = self._exact(cells, size)
         crowded = held[held >= least].sum() + law.draw(1, self.__words)
         return NoisyCounts(crowded, share.purpose, share.epsilon, self.points_per_unit * least)
 
@@ -228,7 +234,7 @@ class Vault:
     @property
     def layout(self) -> Layout:
         """The form of the input file: format, column names, CRS. Nothing about its records."""
-        return self.__engine.source.layout
+        return self.__engine.layout
 
     @property
     def keep(self) -> tuple[Column, ...]:
@@ -267,6 +273,7 @@ class Vault:
             charge=self.__charge,
             rehearsal=self.rehearsal,
             columns=tuple(column.to_dict() for column in self.__keep),
+            left_out=self.layout.left_out,
         )
 
     @property
@@ -276,6 +283,7 @@ class Vault:
 
     def close(self) -> None:
         """Drop the points from memory; no question can be asked any more."""
+        self.__held = {}
         self.__engine.forget()
         self.__account.close()
 
@@ -294,28 +302,68 @@ class Vault:
         """What stays paid if a question fails: all of it, where it is charged in advance."""
         return self.__account.spent if self.__ledger is None else self.epsilon
 
-    def pay(self) -> Charge | None:
-        """Charge the whole epsilon to the ledger, if there is one and that was not done yet; one thread at a time."""
+    def pay(self, cells: Cells | None = None) -> Charge | None:
+        """Charge the whole epsilon to the ledger, if there is one and that was not done yet; one thread at a time.
+
+        The reading that finds out which account to charge also counts the cells of the first question, if they are
+        told. The exact counts wait here, and are dropped if the charge is refused (docs/ledger.md, "One reading").
+        """
         with self.__lock:
             if self.__ledger is not None and self.__charge is None:
+                tallies = [] if cells is None else self._tallies(cells)
                 try:
-                    content = ask(self.__engine.digest, self._paid)
-                except (RuntimeError, MemoryError):
+                    content, counts = ask(
+                        lambda: (self.__engine.sums(tallies), self.__engine.digest())[::-1], self._paid
+                    )
+                except (RuntimeError, MemoryError, NotOneByOneError):
                     # Whether the data could be read is an answer too, so it is paid for like any other: by name.
                     self.__charge = self.__ledger(None)
                     raise
-                self.__charge = self.__ledger(content)
+                try:
+                    self.__charge = self.__ledger(content)
+                except BaseException:
+                    counts.clear()  # nobody sees them, not even in the error's own trace
+                    raise
+                self._hold(tallies, counts)
             return self.__charge
 
     def skip(self, share: Share, question: Asked, cells: int, least: int = 1) -> None:
         """Count a question as asked whose answer is in the ledger already."""
         self._spend(Spend(share.purpose, share.epsilon, question, cells, least))
 
-    def _spend(self, spend: Spend) -> None:
+    def _spend(self, spend: Spend, cells: Cells | None = None) -> None:
         """Write the price down before anything is asked, in the ledger too, if there is one."""
         with self.__lock:
             self.__account.spend(spend)
-        self.pay()
+        self.pay(cells)
+
+    def _exact(self, cells: Cells, size: int) -> NDArray[np.int64]:
+        """Return how many points are in each cell, from the last reading if it has counted them, or else from another.
+
+        Every point is in at most one base cell, and that in at most one cell: so the sum over base cells is what a
+        count of the cells themselves would be.
+        """
+        base = _counted_as(cells)
+        if (held := self.__held.get(_key(base))) is None or held[0].size != len(base):
+            tallies = self._tallies(cells)
+            self.__held = {}  # before the next ones are made
+            self._hold(tallies, ask(lambda: self.__engine.sums(tallies), self._paid))
+            held = self.__held[_key(base)]
+        if base is cells:
+            return held[1]
+        lies_in, counts = cells.of_base, held[1]  # type: ignore[attr-defined]
+        known = np.flatnonzero((lies_in >= 0) & (lies_in < size) & (counts != 0))
+        # As floating-point numbers, counts below 2**53 are exact.
+        return np.bincount(lies_in[known], weights=counts[known], minlength=size).astype(np.int64)
+
+    def _tallies(self, cells: Cells) -> list[Tally]:
+        """Return what to count for these cells, and for what may be asked next, if that would mean another reading."""
+        base = _counted_as(cells)
+        more = getattr(base, "beside", ()) if getattr(self.__engine, "reads_again", True) else ()
+        return [Tally(each, _checked_size(len(each))) for each in (base, *more)]
+
+    def _hold(self, tallies: list[Tally], counts: list[NDArray[np.int64]]) -> None:
+        self.__held = {_key(tally.cells): (tally, each) for tally, each in zip(tallies, counts, strict=True)}
 
     def __repr__(self) -> str:
         stamp = "Rehearsal, not private" if self.rehearsal else "Vault"
@@ -334,31 +382,26 @@ def make_engine(
     protection: Protection,
     keep: tuple[Column, ...] = (),
     make_key: Callable[[], bytes] = fresh_key,
+    threads: int | None = None,
 ) -> LocalEngine:
     """Return what reads, cleans and bounds the points."""
+    if threads is not None and (type(threads) is not int or threads < 1):
+        raise InputError(f"threads must be a whole number of at least 1, not {threads!r}.")
     at_most = None if protection.person is None else AtMost(protection.points, key=make_key())
     codes = tuple(column.codes for column in keep if column.size)
-    return LocalEngine(points, Cleaner.of(world, points.layout.crs), at_most, codes)
+    return LocalEngine(points, Cleaner.of(world, points.layout.crs), at_most, codes, threads or os.cpu_count() or 1)
 
 
 def locate_sites(
-    engine: LocalEngine, regions: Sites, counts: NDArray[np.int64]
+    engine: Engine, regions: Sites, counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the region and the site of every point that has one; exact, so it must not leave."""
-    tried = OneByOne(regions)
-    found = [tried.locate_sites(xy) for xy in engine.points()]
+    found = [tried_alone(lambda some, _: regions.locate_sites(some), xy) for xy in engine.points()]
     region = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[0] for pair in found)])
     site = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[1] for pair in found)])
     known = (region >= 0) & (region < len(counts))
     known[known] = (site[known] >= 0) & (site[known] < counts[region[known]])
     return region[known], site[known]
-
-
-def tally_cells(cells: Cells | OneByOne, xy: NDArray[np.float64], size: int, codes: Codes = ()) -> NDArray[np.int64]:
-    """Return the exact number of points in each cell; a point with no cell of its own is counted nowhere."""
-    found = cells.locate(xy, codes) if isinstance(cells, OneByOne) else one_each(located(cells, xy, codes), xy)
-    nowhere = (found < 0) | (found >= size)
-    return np.bincount(np.where(nowhere, size, found), minlength=size + 1)[:size]
 
 
 def ask(question: Callable[[], Answer], paid: Fraction) -> Answer:
@@ -378,6 +421,16 @@ def ask(question: Callable[[], Answer], paid: Fraction) -> Answer:
         fault = RuntimeError("The question could not be answered; its price stays paid.")
     # Raised out here, so that it carries no trace of what went wrong, nor of the values at hand then.
     raise fault
+
+
+def _counted_as(cells: Cells) -> Cells:
+    """Return the finer cells that these are made of, if they are not too many to be held, or the cells themselves."""
+    base = getattr(cells, "base", None)
+    return cells if base is None or len(base) > MOST_BASE else base
+
+
+def _key(cells: Cells) -> Any:
+    return getattr(cells, "key", id(cells))
 
 
 def _checked_size(size: int) -> int:

@@ -31,14 +31,14 @@ class Prior:
     weight
         (squares,) thousandths of a point, at least one.
     content
-        A fingerprint of its points, by which a ledger would know them; empty if it is not at hand.
+        Digests of its points, in hex, by which a ledger would know them; none if they are not at hand.
     """
 
     source: Mapping[str, Any]
     side: float
     square: Ints
     weight: Ints
-    content: str = ""
+    content: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -61,7 +61,7 @@ class Prior:
     @property
     def facts(self) -> dict[str, Any]:
         """What a ledger writes down of it, and by which it would know private points."""
-        return {**self.source, "points": self.content}
+        return {**self.source, "points": list(self.content)}
 
     @cached_property
     def digest(self) -> str:

@@ -1,0 +1,99 @@
+"""What the vault asks of an engine: exact counts, several of them in one reading of the records."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from pointveil.cells.arrays import Floats, Ints, blocks
+from pointveil.cells.coded import Codes
+from pointveil.formats import Layout
+
+BLOCK = 1 << 16  # records at a time that cells are handed: the work stays in the processor's cache
+TRIED_ALONE = 3  # records of each batch that are also looked up by themselves, for each question
+
+
+class NotOneByOneError(TypeError):
+    """Cells or sites do not look at each point by itself; a fault of their code."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """A question to all records: how many are in each of these cells.
+
+    It holds nothing but public cells and can be pickled, so that it can go where the records are. Answers of parts of
+    the records add up to that of all of them, in any order.
+    """
+
+    cells: Any  # of the vault's `Cells`
+    size: int  # of the answer: as many cells as there are
+
+    def count(self, xy: Floats, codes: Codes = ()) -> Ints:
+        """Return how many of these records, (n, 2) metres, are in each cell, (size,)."""
+        return tally_cells(self.cells, xy, self.size, codes)
+
+
+class Engine(Protocol):
+    """Reads, cleans and bounds real records wherever they are; what it returns is exact, for the vault alone.
+
+    It answers from all records or raises, and never from a part of them; the same records give the same answers
+    whatever their order is, and however the work is divided or repeated.
+    """
+
+    @property
+    def layout(self) -> Layout:
+        """The form of the input: format, column names, CRS. Nothing about its records."""
+
+    @property
+    def reads_again(self) -> bool:
+        """Whether another question means another reading, so that several are best asked at once."""
+
+    def sums(self, tallies: Sequence[Tally]) -> list[Ints]:
+        """Return the counts that each tally asks for, all from one reading."""
+
+    def digest(self) -> bytes:
+        """Return a fingerprint of all coordinates, as the first reading found them; read now if there was none."""
+
+    @property
+    def alike(self) -> tuple[bytes, ...]:
+        """Digests that copies of these places share, from that reading: in any CRS, with a few rows more or less."""
+
+    def points(self) -> Iterator[Floats]:
+        """Yield the clean, bounded points in batches (n, 2), in metres."""
+
+    def forget(self) -> None:
+        """Drop all that is held of the records."""
+
+
+def tally_cells(cells: Any, xy: Floats, size: int, codes: Codes = ()) -> Ints:
+    """Return the exact number of points in each cell; a point with no cell of its own is counted nowhere."""
+    (found,) = tried_alone(lambda some, coded: (located(cells, some, coded),), xy, codes)
+    # As a number without a sign, what is below zero is beyond all cells.
+    return np.bincount(np.minimum(found.astype(np.uint64, copy=False), size).view(np.int64), minlength=size + 1)[:size]
+
+
+def tried_alone(locate: Callable[[Floats, Codes], Sequence[Any]], xy: Floats, codes: Codes = ()) -> tuple[Ints, ...]:
+    """Return what `locate` says of all records; a few, looked up by themselves, must be where they were among all."""
+    some = [slice(place, place + 1) for place in range(min(TRIED_ALONE, len(xy)))]
+    parts = [
+        tuple(one_each(cell, xy[part]) for cell in locate(xy[part], tuple(each[part] for each in codes)))
+        for part in (*(list(blocks(len(xy), BLOCK)) or [slice(0, 0)]), *some)
+    ]
+    found = tuple(np.concatenate(each) for each in zip(*parts, strict=True))
+    if any((each[len(xy) :] != each[: len(some)]).any() for each in found):
+        raise NotOneByOneError("locate must look at each point by itself: its neighbours changed its cell.")
+    return tuple(each[: len(xy)] for each in found)
+
+
+def located(cells: Any, xy: Floats, codes: Codes) -> Any:
+    """Ask cells where records are; only those that say so are handed the codes."""
+    return cells.locate(xy, codes) if getattr(cells, "reads_codes", False) else cells.locate(xy)
+
+
+def one_each(cells: Any, xy: Floats) -> Ints:
+    """Return the cell of each point; refuse cells that would count a point twice, as one that lies on a border."""
+    found: Ints = np.asarray(cells)
+    if found.shape != (len(xy),) or (len(xy) and found.dtype.kind not in "iu"):
+        raise NotOneByOneError("locate must return exactly one cell, a whole number, for each point.")
+    return found
