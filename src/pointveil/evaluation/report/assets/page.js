@@ -205,7 +205,7 @@ function halves(values) {
 }
 
 function table(parent, head, rows) {
-  const scroll = element("div", { class: "scroll" }, parent), made = element("table", {}, scroll);
+  const scroll = element("div", { class: "scroll", tabindex: "0" }, parent), made = element("table", {}, scroll);
   const top = element("tr", {}, element("thead", {}, made));
   head.forEach((text, k) => element("th", rows.length && rows[0][k][1] ? { class: rows[0][k][1] } : {}, top, text));
   const body = element("tbody", {}, made);
@@ -227,7 +227,7 @@ function fillStatement() {
   element("summary", {}, more, "What is not promised, and the whole statement");
   const list = element("ul", {}, more);
   for (const text of stated.not_promised) element("li", {}, list, text);
-  element("pre", {}, more, stated.json);
+  element("pre", { tabindex: "0" }, more, stated.json);
 }
 
 function fillNumbers() {
