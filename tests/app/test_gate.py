@@ -212,10 +212,13 @@ def test_no_other_page_is_allowed_to_read_an_answer(served: Served) -> None:
 # Every answer
 
 
-@pytest.mark.parametrize("path", ["/", "/assets/app.js", "/nothing"])
+@pytest.mark.parametrize("path", ["/", "/assets/app.js", "/nothing", "/api/files", "/api/work"])
 def test_every_answer_is_marked(served: Served, path: str) -> None:
-    for headers in ({}, served.cookie):
-        answer = served.send("GET", path, headers=headers)
+    for headers in ({}, served.cookie, served.keys):
+        action = path.startswith("/api/") and headers
+        answer = served.send(
+            "POST" if action else "GET", path, headers=headers, body=b'{"work": "x"}' if action else b""
+        )
 
         assert answer.headers["cache-control"] == "no-store"
         policy = answer.headers["content-security-policy"]

@@ -172,7 +172,7 @@ class Sketch {
     on("pointercancel", () => { pressed = this.held = null; });
     on("dblclick", (event) => event.stopPropagation());
     // After the canvas has moved the map.
-    canvas.addEventListener("keydown", (event) => this.key(event));
+    canvas.parentElement.addEventListener("keydown", (event) => { if (event.target === canvas) this.key(event); });
     canvas.addEventListener("blur", () => { this.keys = false; atlas.ask(); });
   }
 
