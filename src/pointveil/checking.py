@@ -181,7 +181,9 @@ def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:
             f"Name the column, --person {shlex.quote(owners[0])} (person=), or confirm with --unit point (unit=).",
         )
     if dropped:
-        left_out = f"Left out of the synthetic file: {', '.join(dropped)}. To keep a column, name it with --keep."
+        left_out = (
+            f"Left out of the synthetic file: {', '.join(dropped)}. To keep a column, declare it (--keep, keep=)."
+        )
         yield Finding("warning", left_out)
     times = [name for name in dropped if says_time(name)]
     if times:

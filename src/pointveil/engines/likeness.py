@@ -69,7 +69,7 @@ class Likeness:
         return mix(across * np.uint64(0x9E3779B97F4A7C15) ^ mix(up))
 
     def merge(self, cells: Words) -> None:
-        """Add candidates to the sample. One that belongs there in the end was never dropped before, so counts are exact."""
+        """Add candidates to the sample. One that belongs there was never dropped before, so counts are exact."""
         found, where = np.unique(np.concatenate([self._cells, cells]), return_inverse=True)
         sums = np.bincount(where, np.concatenate([self._counts, np.ones(len(cells))]), len(found)).astype(np.int64)
         first = np.zeros(len(found), dtype=bool)
