@@ -42,7 +42,7 @@ def public(people: Floats, tmp_path: Path) -> Path:
 
 
 def released(source: Any, world: World, output: Path, **options: Any) -> pv.SyntheticPoints:
-    return pv.release(source, world, epsilon=5, output=output, **options)
+    return pv.release(source, world, epsilon=5, output=output, **({"cap": 20} | options))
 
 
 def test_a_release_names_its_prior_and_verifies(people_file: Path, world: World, public: Path, tmp_path: Path) -> None:
@@ -89,7 +89,7 @@ def test_a_saved_survey_draws_without_the_prior_and_is_bound_to_it(
     people_file: Path, world: World, public: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "people.survey"
-    made = pv.release_survey(people_file, world, epsilon=5, output=path, prior=public)
+    made = pv.release_survey(people_file, world, epsilon=5, cap=20, output=path, prior=public)
     public.unlink()
 
     assert np.array_equal(pv.draw(path, seed=1).coordinates, pv.draw(made, seed=1).coordinates)
@@ -144,7 +144,7 @@ def test_a_vault_refuses_them_too(people_file: Path, world: World, tmp_path: Pat
 
 def test_earlier_releases_and_surveys_are_priors(people_file: Path, world: World, public: Path, tmp_path: Path) -> None:
     released(public, world, tmp_path / "earlier.parquet")
-    pv.release_survey(public, world, epsilon=5, output=tmp_path / "earlier.survey")
+    pv.release_survey(public, world, epsilon=5, cap=20, output=tmp_path / "earlier.survey")
 
     for name, kind in (("earlier.parquet", "earlier release"), ("earlier.survey", "earlier survey")):
         made = released(people_file, world, tmp_path / f"{kind}.parquet", prior=tmp_path / name)
