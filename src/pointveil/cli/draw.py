@@ -36,7 +36,7 @@ def draw(
 
     pointveil draw porto.survey synthetic.geojson --seed 7
     """
-    from pointveil.releases import check_output
+    from pointveil.orders import check_output
     from pointveil.releases import draw as draw_points
     from pointveil.statement import find_key
     from pointveil.surveys import Survey

@@ -55,6 +55,10 @@ class Engine(Protocol):
     def digest(self) -> bytes:
         """Return a fingerprint of all coordinates, as the first reading found them; read now if there was none."""
 
+    @property
+    def alike(self) -> tuple[bytes, ...]:
+        """Digests that copies of these places share, from that reading: in any CRS, with a few rows more or less."""
+
     def points(self) -> Iterator[Floats]:
         """Yield the clean, bounded points in batches (n, 2), in metres."""
 

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from pointveil.cells.coded import Codes
 from pointveil.cells.side_by_side import side_by_side
 from pointveil.engines.at_most import AtMost, Part
 from pointveil.engines.base import Tally
+from pointveil.engines.likeness import Likeness, mix
 from pointveil.engines.siphash import Numbers
 from pointveil.engines.spool import Spool
 from pointveil.formats import Batch, DamagedError, Layout, PointSource
@@ -74,6 +75,7 @@ class LocalEngine:
     codes: tuple[int, ...] = ()
     threads: int = 1
     _kept: list[Records] | None = field(default=None, repr=False)
+    alike: tuple[bytes, ...] = field(default=(), init=False, repr=False)  # digests that copies share, once it was read
     _digest: bytes | None = field(default=None, repr=False)
     _sums: NDArray[np.uint64] | None = field(default=None, repr=False)
     _stamp: object = field(default=None, repr=False)
@@ -187,20 +189,24 @@ class LocalEngine:
         if self._spool is not None and self._spool.is_whole:
             yield from self._spool
             return
-        sums = np.zeros(3, dtype=np.uint64)
+        sums, likeness = np.zeros(3, dtype=np.uint64), Likeness.of(self.source.layout.crs)
         is_new = self._sums is None or getattr(self.source, "is_query", False)
 
-        def work(batch: Batch) -> tuple[NDArray[np.uint64], Numbers]:
-            return fingerprint(batch.coordinates) if is_new else sums, self._clean(batch)
+        def work(batch: Batch) -> tuple[Any, Numbers]:
+            place = batch.coordinates
+            return (fingerprint(place), likeness.candidates(place)) if is_new else None, self._clean(batch)
 
         for seen, rows in side_by_side(work, self._batches(), self.threads):
-            sums = sums + seen if is_new else sums
+            if seen is not None:
+                sums += seen[0]
+                likeness.merge(seen[1])
             if self._spool is not None:
                 self._spool.add(rows)
             yield rows
         if is_new and not np.array_equal(sums, sums if self._sums is None else self._sums):
             raise DamagedError(f"{self.source.title} gave other records than before; let nothing change them.")
-        self._sums = sums if self._sums is None else self._sums
+        if self._sums is None:
+            self._sums, self.alike = sums, likeness.digests()
         if self._spool is not None:
             self._spool.is_whole = True
 
@@ -243,6 +249,13 @@ def from_words(words: NDArray[np.uint64], codes: tuple[int, ...]) -> Records:
     )
 
 
+def digests_of(coordinates: Floats, crs: str) -> tuple[bytes, ...]:
+    """Return by which digests a ledger knows these places (n, 2): that of them all, and those that copies share."""
+    likeness = Likeness.of(crs)
+    likeness.merge(likeness.candidates(coordinates))
+    return hashlib.sha256(fingerprint(coordinates).tobytes()).digest(), *likeness.digests()
+
+
 def fingerprint(coordinates: Floats) -> NDArray[np.uint64]:
     """Return sums of mixed coordinates: equal for any order of the same records.
 
@@ -252,13 +265,6 @@ def fingerprint(coordinates: Floats) -> NDArray[np.uint64]:
     for block in blocks(len(coordinates)):
         with np.errstate(all="ignore"):
             lattice = np.rint(coordinates[block] * 1e7).astype(np.int64).view(np.uint64)
-        mixed = _mix(lattice[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ _mix(lattice[:, 1]))
-        sums += np.array([len(mixed), mixed.sum(dtype=np.uint64), _mix(mixed).sum(dtype=np.uint64)], dtype=np.uint64)
+        mixed = mix(lattice[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ mix(lattice[:, 1]))
+        sums += np.array([len(mixed), mixed.sum(dtype=np.uint64), mix(mixed).sum(dtype=np.uint64)], dtype=np.uint64)
     return sums
-
-
-def _mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return each 64-bit word scrambled (a bijection: no two words give the same)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))

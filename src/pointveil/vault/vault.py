@@ -153,11 +153,13 @@ class Vault:
         book = open_ledger(ledger)
         if book is not None:
             name = dataset or public_name(as_named(source))
+            facts = {"prior": {} if world.prior is None else world.prior.facts, **(purpose or {})}
 
             def pay(content: bytes | None) -> Charge:
                 return book.charge(
-                    dataset=name, content=content, epsilon=spendable, purpose=purpose or {}, request=request, seed=seed
-                )
+                    dataset=name, content=content, alike=engine.alike, epsilon=spendable, purpose=facts,
+                    request=request, seed=seed,
+                )  # fmt: skip
 
         stop = None if book is None else book.stop
         return cls(engine, world, Account(spendable), protection, keep=kept, noise=noise, ledger=pay, stop=stop)
@@ -271,6 +273,7 @@ class Vault:
             charge=self.__charge,
             rehearsal=self.rehearsal,
             columns=tuple(column.to_dict() for column in self.__keep),
+            left_out=self.layout.left_out,
         )
 
     @property
