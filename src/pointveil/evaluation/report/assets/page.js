@@ -227,7 +227,7 @@ function fillStatement() {
   element("summary", {}, more, "What is not promised, and the whole statement");
   const list = element("ul", {}, more);
   for (const text of stated.not_promised) element("li", {}, list, text);
-  element("pre", { tabindex: "0" }, more, stated.json);
+  element("pre", {}, more, stated.json);
 }
 
 function fillNumbers() {
