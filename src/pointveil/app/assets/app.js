@@ -437,7 +437,6 @@ async function look(measures) {
   box.hidden = false;
   const data = await follow(started.work, (piece) => { told.textContent = `${piece.steps.at(-1) || "Waiting"}…`; });
   show(data);
-  for (const long of box.querySelectorAll("pre")) long.tabIndex = 0; // so that the keyboard can scroll it
 }
 
 function showEarlier(entries) {
