@@ -468,6 +468,18 @@ def test_a_cap_is_for_the_first_release_and_what_is_left_under_the_name_is_told(
     assert "keeps its cap" in second
 
 
+def test_after_a_release_only_the_sum_under_its_own_name_is_told(
+    run: Run, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
+    base = ("--world", world_file, "-e", "0.5", "-m", "ugrid-uni", "--force")
+    run("synthesize", people_file, tmp_path / "a.csv", *base)
+
+    _, _, told = run("synthesize", people_file, tmp_path / "b.csv", *base, "--dataset", "copy")
+
+    assert "Spent under the name 'copy' so far: epsilon 0.5; 2.5 of 3 is left." in told
+    assert [account["spent"] for account in json.loads(run("ledger", "show", "--json")[1])] == ["1"]
+
+
 def test_who_sits_at_a_terminal_is_asked_for_the_cap_once(
     run: Run, people_file: Path, world_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
