@@ -243,7 +243,7 @@ function halves(values) {
 }
 
 function table(parent, head, rows) {
-  const scroll = element("div", { class: "scroll" }, parent), made = element("table", {}, scroll);
+  const scroll = element("div", { class: "scroll", tabindex: "0" }, parent), made = element("table", {}, scroll);
   const top = element("tr", {}, element("thead", {}, made));
   head.forEach((text, k) => element("th", rows.length && rows[0][k][1] ? { class: rows[0][k][1] } : {}, top, text));
   const body = element("tbody", {}, made);
@@ -267,7 +267,7 @@ function fillStatement() {
   for (const text of stated.not_promised) element("li", {}, list, text);
   const whole = element("details", { class: "on-screen" }, section);
   element("summary", {}, whole, "The whole statement");
-  element("pre", {}, whole, stated.json);
+  element("pre", { tabindex: "0" }, whole, stated.json);
 }
 
 // On paper maps are drawn in light colours, and what is not promised is open.
