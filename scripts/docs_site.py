@@ -52,7 +52,7 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
             found[0] if target is None else found[1] + posixpath.relpath(_place(target), posixpath.dirname(here) or ".")
         )
 
-    text, names, _ = LINK.sub(moved, markdown).partition(NAMES)
+    text, names, _rest = LINK.sub(moved, markdown).partition(NAMES)
     return text + (_public_names() if names else "")
 
 
