@@ -1,4 +1,4 @@
-"""Take the pictures of the reports, kept columns and `pointveil app` in docs/images, on the built-in city.
+"""Take the pictures of the reports, the demo and `pointveil app` in docs/images, on the built-in city.
 
     python scripts/make_screenshots.py
 
@@ -20,7 +20,7 @@ import shapely
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from pointveil.demo import city, write_people
+from pointveil.demo import city, draw_comparison, write_people
 from pointveil.demo.column_pictures import draw_columns
 from pointveil.demo.rhythms import KEPT, KINDS
 from pointveil.evaluation import evaluate
@@ -66,7 +66,9 @@ def _write_pages(folder: Path) -> dict[str, Path]:
     result = evaluate(folder / "people.parquet", folder / "synthetic.parquet", world)
     result.report(folder / "report.html")
     draw_columns(result.compared, IMAGES / "kept-columns.png")
-    points = read_points(release, world, keep=KEPT)
+    drawn = {"veil, epsilon 1": result.compared.synthetic}
+    draw_comparison(world, result.compared.real, drawn, IMAGES / "real-beside-synthetic.png")
+    points = read_points(folder / "synthetic.parquet", world, keep=KEPT)
     write_release_report(folder / "release.html", points, world, release.statement)
     return {name: folder / f"{name}.html" for name in ("report", "release")}
 
