@@ -308,9 +308,10 @@ def _deviation(total: NoisyCounts) -> float:
 
 def _why_stopped(total: NoisyCounts) -> str:
     return (
-        f"Stopped: about {int(total.values.sum()):,} points seem to be on the land of this world, and the noise of "
-        f"that number is ±{_deviation(total):,.0f}. Nothing was written. Are columns, crs, world and person "
-        "right? If they are, take a larger epsilon, or say beforehand that it may be so few: --small (small=True)."
+        f"Stopped: about {max(int(total.values.sum()), 0):,} points seem to be on the land of this world, which is "
+        f"less than {NOISE_DEVIATIONS} times the noise of that number, ±{_deviation(total):,.0f}. Nothing was written. "
+        "Are columns, crs, world and person right? If they are, take a larger epsilon, or say beforehand that it may "
+        "be so few: --small (small=True)."
     )
 
 

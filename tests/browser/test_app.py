@@ -127,6 +127,23 @@ def test_columns_are_kept_and_forecasts_shown(visit: Visit, demo: Served, said: 
     assert said == []
 
 
+def test_people_are_protected_if_a_column_may_say_who_they_are(visit: Visit, demo: Served) -> None:
+    table = pq.read_table(demo.desk.folder.root / "people.parquet")
+    owners = pa.array([f"u{k % 900}" for k in range(len(table))])
+    pq.write_table(table.append_column("user_id", owners), demo.desk.folder.root / "users.parquet")
+    page = visit()
+
+    choose(page, "users.parquet")
+
+    assert page.is_checked("input[value=person]")
+    assert page.input_value("#person") == "user_id"
+    assert page.inner_text("#quoted").startswith("Whether any one person")
+    page.check("input[value=point]")
+    page.wait_for_selector("#quoted:has-text('Whether one point')")
+    choose(page)
+    assert page.is_checked("input[value=point]")
+
+
 def test_no_coordinate_is_left_in_the_browser(visit: Visit, demo: Served) -> None:
     page = visit()
     choose(page)
