@@ -126,7 +126,7 @@ def release_survey(terms: SurveyTerms) -> Survey:
         As for `release`: the private points, the public world, and the privacy budget.
     output, key, force
         The survey's file, the private key that signs its statement, and whether to replace a file.
-    method, split, columns, crs, person, max_points, unit, keep, noise
+    method, split, columns, crs, person, max_points, unit, keep, prior, noise
         As for `release`: what is asked, and of what.
     ledger, dataset, request, small, cap, owner, purpose, period, note
         As for `release`: how it is accounted for.
