@@ -35,12 +35,7 @@ PEERS = {
     "OpenDP": ("opendp", "numpy", "pyarrow"),
     "diffprivlib": ("diffprivlib", "scikit-learn<1.6", "numpy<2.3", "pyarrow"),
 }
-NOT_RUN = {
-    "Tumult, on Spark": "needs Java and half a gigabyte of Spark",
-    "SmartNoise": "its synthesizers need PyTorch",
-    "dpmm": "needs PyTorch",
-    "MostlyAI with DP": "needs PyTorch",
-}
+NOT_TRIED = ("Tumult on Spark", "SmartNoise", "dpmm", "MostlyAI with DP")  # which install Spark or PyTorch
 JITTER = 2e-4  # degrees: about 20 m
 GROUP = 2**20
 COPY = """
@@ -172,8 +167,8 @@ def peers(city: City, environments: Path, rounds: int) -> Iterator[list[str]]:
         for label, made in baselines(source).items():
             pq.write_table(made, target)
             yield [size, label, "", "", nce(source, target, city)]
-    for peer, reason in NOT_RUN.items():
-        yield ["", peer, "-", "-", f"not run: {reason}"]
+    for peer in NOT_TRIED:
+        yield ["", peer, "-", "-", "not tried"]
 
 
 def environment(folder: Path, packages: Sequence[str]) -> Path | str:

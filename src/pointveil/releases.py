@@ -32,7 +32,7 @@ from pointveil.synthetic import SyntheticPoints, check_crs, keep_columns
 from pointveil.terms import ReleaseTerms, SurveyTerms, on
 from pointveil.vault import NoisyCounts, Vault
 
-DRAWN_AT_ONCE = 2**20  # points: more are drawn in blocks, each with a generator of its own
+DRAWN_AT_ONCE = 2**21  # points: more are drawn in blocks, each with a generator of its own
 WENT_ON = "not stopped, however small the noisy total: the operator said so beforehand (small)"
 ROWS_CHOSEN = "rows chosen by the operator (count), and not the noisy total"
 KEEPING = (
@@ -135,7 +135,7 @@ def release_survey(terms: SurveyTerms) -> Survey:
         As for `release`: the private points, the public world, and the privacy budget.
     output, key, force, threads
         The survey's file, the private key that signs its statement, whether to replace a file, and how many threads.
-    method, split, columns, crs, person, max_points, unit, keep, noise
+    method, split, columns, crs, person, max_points, unit, keep, prior, noise
         As for `release`: what is asked, and of what.
     ledger, dataset, request, small, cap, owner, purpose, period, note
         As for `release`: how it is accounted for.
@@ -252,7 +252,7 @@ def draw(
 ) -> SyntheticPoints:
     """Draw synthetic points; costs nothing, and the same seed gives the same points.
 
-    Many are drawn in blocks of a million, several at the same time, and laid aside in a temporary file until they are
+    Many are drawn in blocks of two million, several at the same time, and laid aside in a temporary file until they are
     written or looked at.
 
     Parameters
@@ -344,9 +344,10 @@ def _deviation(total: NoisyCounts) -> float:
 
 def _why_stopped(total: NoisyCounts) -> str:
     return (
-        f"Stopped: about {int(total.values.sum()):,} points seem to be on the land of this world, and the noise of "
-        f"that number is ±{_deviation(total):,.0f}. Nothing was written. Are columns, crs, world and person "
-        "right? If they are, take a larger epsilon, or say beforehand that it may be so few: --small (small=True)."
+        f"Stopped: about {max(int(total.values.sum()), 0):,} points seem to be on the land of this world, which is "
+        f"less than {NOISE_DEVIATIONS} times the noise of that number, ±{_deviation(total):,.0f}. Nothing was written. "
+        "Are columns, crs, world and person right? If they are, take a larger epsilon, or say beforehand that it may "
+        "be so few: --small (small=True)."
     )
 
 

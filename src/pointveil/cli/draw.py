@@ -47,4 +47,4 @@ def draw(
     with stage("Drawing points", quiet=quiet):
         synthetic = draw_points(Survey.read(survey), count=count, seed=seed, threads=given_threads(threads))
         statement = synthetic.write(output, key=signing, force=force)
-    tell_points(synthetic.with_statement(statement), output, quiet=quiet, json=json)
+    tell_points(synthetic.with_statement(statement), output, quiet=quiet, as_json=json)
