@@ -73,11 +73,9 @@ $(VENV)-docs/done: requirements/docs.txt $(VENV)/dev.done
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --target $(@D) -r $<
 	touch $@
 
-docs: export PYTHONPATH := $(abspath $(VENV)-docs)
-docs: export JUPYTER_PATH := $(abspath $(VENV)-docs)/share/jupyter
-docs: export NO_MKDOCS_2_WARNING := 1
 docs: $(VENV)-docs/done ## build the docs as a site, strictly: run the notebooks, follow every link, fetch nothing
-	$(BIN)/python -m mkdocs build --quiet
+	PYTHONPATH=$(abspath $(VENV)-docs) JUPYTER_PATH=$(abspath $(VENV)-docs)/share/jupyter NO_MKDOCS_2_WARNING=1 \
+		$(BIN)/python -m mkdocs build --quiet
 
 crash: $(VENV)/dev.done ## break a release at every system call that touches a file (an hour; needs strace)
 	$(BIN)/python -m tests.crash.laboratory
