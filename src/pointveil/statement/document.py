@@ -387,9 +387,10 @@ def raised(chance: float, epsilon: float) -> float:
 def plain_words(epsilon: Fraction | str, unit: str, words: str = PROMISES[0]) -> str:
     """Return what epsilon means for one unit, in a sentence."""
     exact = Fraction(epsilon)
-    return words.format(unit=unit, factor=_factor(exact), twice=_factor(2 * exact), epsilon=float(exact))
+    return words.format(unit=unit, factor=factor(exact), twice=factor(2 * exact), epsilon=float(exact))
 
 
-def _factor(epsilon: Fraction) -> str:
+def factor(epsilon: Fraction | float) -> str:
+    """Return e^epsilon, in short."""
     most = math.exp(epsilon)
     return f"{most:.3g}" if most < 1000 else f"{most:.1e}"
