@@ -26,6 +26,7 @@ from pointveil.ledger.entries import (
     canonical,
     decimal,
     exact,
+    exact_cap,
     kind_of,
     plain,
     same_facts,
@@ -100,7 +101,7 @@ class Ledger:
 
     def set_cap(self, dataset: str, epsilon: Fraction | float | str) -> Account:
         """Set how much may be spent on a dataset in all; a cap below what is spent just leaves nothing."""
-        name, amount = plain(dataset, "name of a dataset"), exact(epsilon)
+        name, amount = plain(dataset, "name of a dataset"), exact_cap(epsilon)
         with self._writing() as book:
             account = find(book, "name", name=name)
             if account is None:

@@ -114,9 +114,14 @@ def kind_of(unit: str) -> str:
     return unit.partition(" (")[0]
 
 
-def exact(epsilon: object) -> Fraction:
+def exact(epsilon: object, what: str = "epsilon") -> Fraction:
     """Return an epsilon or a cap as an exact fraction, from a number or a text such as "0.5" or "1/3"."""
-    return exact_number(epsilon, "epsilon", 0, LARGEST)
+    return exact_number(epsilon, what, 0, LARGEST)
+
+
+def exact_cap(epsilon: object) -> Fraction:
+    """Return a cap as an exact fraction."""
+    return exact(epsilon, "the cap")
 
 
 def plain(text: str, what: str) -> str:
