@@ -27,6 +27,7 @@ from pointveil.synthetic import as_named, check_format, check_release, statement
 from pointveil.terms import ReleaseTerms, SurveyTerms
 from pointveil.vault import Vault
 
+MOST_NAMED = 1000  # columns that are left out, in the ledger
 LEAST_ROOM, ROOM_PER_POINT = 4 * 10**6, 200  # bytes free on the disk, from nothing but what was asked for
 CHARGED_BEFORE = "This request was charged before and not finished: it goes on from there, at no further cost."
 ANSWERED_BEFORE = "This request was answered before: here is the same release again, at no further cost."
@@ -53,7 +54,8 @@ class Order:
     def record(self, files: Mapping[str, Any]) -> None:
         """Write down in the ledger which files are about to be put in place."""
         if self.ledger is not None and self.entry is not None:
-            self.ledger.record_output(self.entry, files)
+            left_out = list(self.asked.layout.left_out[:MOST_NAMED])  # which a survey, given again, has forgotten
+            self.ledger.record_output(self.entry, {**files, **({"left_out": left_out} if left_out else {})})
 
     @contextmanager
     def accounted(self) -> Iterator[None]:

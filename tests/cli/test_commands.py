@@ -422,6 +422,7 @@ def test_the_log_says_who_when_what_and_what_became_of_it(
         "finished",
     )
     assert first["output"] == "a.csv"
+    assert first["left_out"] == ["name"]
     assert first["about"]["owner"] == "Transport office"
     assert first["about"]["by"]
     assert second["unit"] == "person (at most 1 points)"

@@ -61,12 +61,13 @@ def certificate(
 
 
 def _accounted(statement: "Statement", path: Path) -> dict[str, Any]:
-    """Return under which name a release was charged, what was spent under it by protected unit, and its cap."""
+    """Return what the ledger says: a release's name, what was spent under it, its cap, and columns left out."""
     from pointveil.ledger import Ledger, kind_of
 
     book, entry = Ledger(path), statement.ledger
     log = book.log()
-    name = next((line.dataset for line in log if entry is not None and line.entry == entry.entry), None)
+    own = next((line for line in log if entry is not None and line.entry == entry.entry), None)
+    name = None if own is None else own.dataset
     sums: dict[str, Fraction] = {}
     for line in log:
         if line.dataset == name:
@@ -74,7 +75,7 @@ def _accounted(statement: "Statement", path: Path) -> dict[str, Any]:
     account = None if name is None else book.find(name)
     # The cap of a second name is that of another dataset: that the two are one account is a fact about the data.
     cap = account.cap if account is not None and account.name == name else None
-    return {"dataset": name, "sums": sums, "cap": cap}
+    return {"dataset": name, "sums": sums, "cap": cap, "left_out": () if own is None else own.left_out}
 
 
 def _print(page: str, target: Path) -> None:

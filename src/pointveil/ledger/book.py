@@ -325,7 +325,9 @@ def lines(book: sqlite3.Connection) -> Iterator[Entry]:
     """Yield the lines of the log; a charge to two accounts is one."""
     stopped = dict(book.execute("SELECT entry, exact FROM event WHERE kind = 'stop'"))
     finished = {entry for (entry,) in book.execute("SELECT entry FROM event WHERE kind = 'finish'")}
-    outputs = dict(book.execute("SELECT entry, output FROM event WHERE kind = 'output' ORDER BY id"))
+    outputs: dict[int, dict[str, Any]] = defaultdict(dict)  # the last word on each fact
+    for entry, facts in book.execute("SELECT entry, output FROM event WHERE kind = 'output' ORDER BY id"):
+        outputs[entry] |= json.loads(facts)
     query = (
         "SELECT entry, time, name, exact, purpose, request FROM event WHERE kind = 'charge' GROUP BY entry ORDER BY id"
     )
@@ -339,8 +341,9 @@ def lines(book: sqlite3.Connection) -> Iterator[Entry]:
             unit=unit_of(facts),
             method=facts.get("method", "not recorded"),
             state="stopped" if entry in stopped else "finished" if entry in finished else "open",
-            output=json.loads(outputs.get(entry, "{}")).get("file", ""),
+            output=outputs[entry].get("file", ""),
             request=request or "",
+            left_out=tuple(outputs[entry].get("left_out", ())),
             about=facts.get("about", {}),
         )
 

@@ -95,11 +95,12 @@ class Entry:
     state: str  # "finished", "stopped" early, or "open": charged, and not finished yet
     output: str  # the names of the files that were written last
     request: str
+    left_out: tuple[str, ...]  # the names of columns that nothing was released of
     about: Mapping[str, str]  # who did it, for whom, why, about which period; as far as it was said
 
     def to_dict(self) -> dict[str, Any]:
         """Return the line as plain values, with epsilon as an exact text such as "1/3"."""
-        return {**vars(self), "epsilon": str(self.epsilon), "about": dict(self.about)}
+        return {**vars(self), "epsilon": str(self.epsilon), "left_out": list(self.left_out), "about": dict(self.about)}
 
 
 def unit_of(purpose: Mapping[str, Any]) -> str:

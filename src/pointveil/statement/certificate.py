@@ -30,12 +30,13 @@ def certificate(
     sums: Mapping[str, Fraction] | None = None,
     dataset: str | None = None,
     cap: Fraction | None = None,
+    left_out: tuple[str, ...] = (),
 ) -> str:
     """Return one page of HTML that needs nothing else.
 
     `checks` and `caveats` are what was verified and what that leaves open. `sums`, by protected unit, is what was spent
     under the name `dataset` so far, if the ledger was at hand, and `cap` the most that may be: under this name only,
-    never by content.
+    never by content. From there come the names of the columns that were left out, too; no statement publishes them.
     """
     guarantee = statement.guarantee
     epsilon = float(Fraction(guarantee.epsilon))
@@ -48,7 +49,7 @@ def certificate(
             {name: said.get(name, "not said") for name in ("owner", "purpose", "period")} | said
         ),
         "What epsilon means": _meaning(epsilon, one),
-        "What was left out": _table(_left_out(statement)),
+        "What was left out": _table(_left_out(statement, left_out)),
         "Spent so far under this name": _table(_sums(statement, sums, dataset, cap)),
         "What was verified": _list([*checks, *(f"Open: {caveat}" for caveat in caveats)]),
         "How to verify it yourself": _verify(statement, files),
@@ -97,12 +98,13 @@ def _meaning(epsilon: float, one: str) -> str:
     )
 
 
-def _left_out(statement: Statement) -> dict[str, str]:
+def _left_out(statement: Statement, names: tuple[str, ...]) -> dict[str, str]:
     output, most = statement.output, statement.guarantee.points_per_unit
     kept = "the coordinates" if output is None else ", ".join(output.columns)
     bounds = ", ".join(f"{side:g}" for side in statement.domain.bounds)
     people = {} if statement.guarantee.unit == ONE_POINT else {"of each person": f"all but {most} points, by chance"}
-    named = textwrap.shorten(", ".join(statement.left_out), MOST_SIGNS, placeholder=" … (the statement has more)")
+    plain = "".join(sign if sign.isprintable() else "?" for sign in ", ".join(names))
+    named = textwrap.shorten(plain, MOST_SIGNS, placeholder=f" … ({len(names):,} in all)")
     return {
         "columns": f"all but {kept}" + (f": {named}" if named else ""),
         "places": f"outside {bounds} ({statement.domain.crs[:40]}), in water, or unreadable",

@@ -17,12 +17,7 @@ from pointveil.statement.signing import SigningKey, canonical, check_signed, sig
 FIRST_SCHEMA: Final = "pointveil-statement-1"
 SCHEMA: Final = "pointveil-statement-2"
 ONE_POINT = "one point"
-IF_ANY = (
-    "columns",
-    "left_out",
-    "operator_states",
-    "signature",
-)  # fields that a statement has only if they say something
+IF_ANY = ("columns", "operator_states", "signature")  # fields that a statement has only if they say something
 PROMISES = (
     (
         "Whether {unit} is in the data changes the probability of any release, and of anything concluded from it, "
@@ -219,9 +214,8 @@ class Statement(Part):
     ----------
     guarantee, questions
         Epsilon, as an exact text such as "1/3", with the protected unit; and what each answer cost of it.
-    domain, columns, left_out
-        The public world: CRS, bounds in its units, and a SHA-256; the kept columns as they were declared; and the names
-        of the other columns, of which nothing was used but the person's.
+    domain, columns
+        The public world: CRS, bounds in its units, and a SHA-256; and the kept columns as they were declared.
     method, output
         How the points were made, and what was written; None before that.
     in_plain_words, not_promised
@@ -244,7 +238,6 @@ class Statement(Part):
     guarantee: Guarantee
     domain: Domain
     columns: tuple[dict[str, Any], ...] = ()
-    left_out: tuple[Text, ...] = ()
     method: MethodUsed | None
     edition: Edition | None = None
     survey: Recorded | None = None
