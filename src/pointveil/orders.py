@@ -165,6 +165,7 @@ def _facts(terms: SurveyTerms, settled: Settled, form: str) -> dict[str, Any]:
         "seed": str(None if terms.seed is None else int(terms.seed)),
         "small": "yes" if terms.small else "",
         "edition": in_words(edition(method.edition)),
+        "prior": {} if settled.world.prior is None else settled.world.prior.facts,
     }
     return facts | ({"keep": [column.to_dict() for column in settled.keep]} if settled.keep else {})
 

@@ -70,6 +70,9 @@ def release(terms: ReleaseTerms) -> SyntheticPoints:
         "point" confirms that single points are to be protected where a column looks as if it said whose they are.
     keep
         The columns to keep beside the place: `Time`, `Category`, `Number` or `Id`, or texts as for --keep.
+    prior
+        What is already public about where people are, to guide `veil`, at no cost: see `with_prior`. Never give private
+        points here that were not paid for.
     noise
         "exact" (our own sampler) or "opendp" (needs that extra).
     ledger, dataset
@@ -123,7 +126,7 @@ def release_survey(terms: SurveyTerms) -> Survey:
         As for `release`: the private points, the public world, and the privacy budget.
     output, key, force
         The survey's file, the private key that signs its statement, and whether to replace a file.
-    method, split, columns, crs, person, max_points, unit, keep, noise
+    method, split, columns, crs, person, max_points, unit, keep, prior, noise
         As for `release`: what is asked, and of what.
     ledger, dataset, request, small, cap, owner, purpose, period, note
         As for `release`: how it is accounted for.

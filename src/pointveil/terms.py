@@ -35,6 +35,7 @@ class Terms:
     max_points: int | None = None
     unit: str | None = None
     keep: Any = ()
+    prior: str | PathLike[str] | None = None
     noise: str = "exact"
     ledger: Ledger | str | PathLike[str] | Own | None = OWN
     dataset: str | None = None

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 def digests(coordinates: Floats, crs: str = DEGREES, batch: int = 997) -> set[bytes]:
     likeness = Likeness.of(crs)
     for start in range(0, len(coordinates), batch):
-        likeness.add(coordinates[start : start + batch])
+        likeness.merge(likeness.candidates(coordinates[start : start + batch]))
     return set(likeness.digests())
 
 

@@ -70,6 +70,14 @@ def about_data(
         Path | None,
         typer.Option("--keep-file", help="TOML file that declares the columns to keep; 'pointveil schema' starts one."),
     ] = None,
+    prior: Annotated[
+        Path | None,
+        typer.Option(
+            "--prior",
+            help="What is already public about where people are, to guide veil: an earlier release or survey, or a "
+            "file of public points. Never private points that were not paid for.",
+        ),
+    ] = None,
     columns: Columns = None,
     crs: Crs = None,
     ledger: LedgerFile = None,
@@ -99,7 +107,7 @@ def about_data(
     return given(
         method=method, person=person, max_points=max_points, unit=unit, columns=parse_columns(columns), crs=crs,
         keep=parse_keeps(keep, keep_file), ledger=ledger, dataset=dataset, cap=cap, split=parse_split(split),
-        noise=noise,
+        noise=noise, prior=prior,
     )  # fmt: skip
 
 

@@ -11,10 +11,6 @@ if TYPE_CHECKING:
 
 BAR = 20  # signs for a release that is worth a whole real sample
 
-HOPEFUL = (
-    "A forecast from invented people, and a hopeful one: in two real cities counts were off by 1.2 to 2 times as much."
-)
-
 
 def plan(
     world: WorldFile,
@@ -87,4 +83,4 @@ def _show(found: "Plan") -> None:
     console = Console()
     console.print(table)
     console.print(found.recommendation)
-    console.print(HOPEFUL, style="dim")
+    console.print(found.caveat, style="dim")

@@ -42,11 +42,10 @@ class Likeness:
         """Return an empty sample for records in this CRS."""
         return cls(None if same_crs(crs, DEGREES) else pyproj.Transformer.from_crs(crs, DEGREES, always_xy=True))
 
-    def add(self, coordinates: Floats) -> None:
-        """Take in some records (n, 2)."""
-        for block in blocks(len(coordinates)):
-            cells = self._hashed(coordinates[block])
-            self._merge(cells[cells <= self._largest()])
+    def candidates(self, coordinates: Floats) -> Words:
+        """Return the hashed cells of those of some records (n, 2) that may enter the sample; changes nothing."""
+        hashed = (self._hashed(coordinates[block]) for block in blocks(len(coordinates)))
+        return np.concatenate([self._cells[:0], *(cells[cells <= self._largest()] for cells in hashed)])
 
     def digests(self) -> tuple[bytes, ...]:
         """Return a digest for each class that has enough cells, and one for all classes together."""
@@ -69,8 +68,8 @@ class Likeness:
         across, up = cells[known].astype(np.int64).view(np.uint64).T
         return mix(across * np.uint64(0x9E3779B97F4A7C15) ^ mix(up))
 
-    def _merge(self, cells: Words) -> None:
-        """Add cells to the sample. One that belongs there in the end was never dropped before, so counts are exact."""
+    def merge(self, cells: Words) -> None:
+        """Add candidates to the sample. One that belongs there was never dropped before, so counts are exact."""
         found, where = np.unique(np.concatenate([self._cells, cells]), return_inverse=True)
         sums = np.bincount(where, np.concatenate([self._counts, np.ones(len(cells))]), len(found)).astype(np.int64)
         first = np.zeros(len(found), dtype=bool)

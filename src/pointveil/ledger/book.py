@@ -55,6 +55,9 @@ class Own(Enum):
 
     OWN = "your own, in your data directory"
 
+    def __repr__(self) -> str:
+        return self.name  # short, as the default in signatures
+
 
 OWN = Own.OWN
 
@@ -149,6 +152,7 @@ class Ledger:
                 refuse_other_content(book, entry, print_)
             paid = {account for (account,) in select(book, "account", kind="charge", entry=entry)}
             prints = [] if print_ is None else [print_, *(fingerprint(book, digest) for digest in alike)]
+            refuse_private_prior(book, purpose.get("prior") or {}, prints)
             accounts = charged_accounts(book, name, prints)
             tightest = min((balance(book, account) for account in accounts), key=lambda found: found.left)
             unpaid = [account for account in accounts if account not in paid]
@@ -441,6 +445,16 @@ def refuse_other_content(book: sqlite3.Connection, entry: int, print_: bytes | N
         raise InputError(
             "The data are not those that this request was charged for: they have changed, or cannot be read. "
             "Put them back, or make a new request, which is charged anew."
+        )
+
+
+def refuse_private_prior(book: sqlite3.Connection, prior: Mapping[str, Any], prints: Sequence[bytes]) -> None:
+    """Raise if the points of a prior are the data themselves, or were ever charged for as private data, or a copy."""
+    theirs = [fingerprint(book, bytes.fromhex(digest)) for digest in prior.get("points", ())]
+    if any(each in prints or find(book, "content", fingerprint=each) is not None for each in theirs):
+        raise InputError(
+            f"{prior['name']}, the prior, holds private data that this ledger accounts for: the same points. "
+            "A prior must be public, or a release that was paid for. Nothing was charged."
         )
 
 

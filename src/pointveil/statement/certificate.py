@@ -44,6 +44,8 @@ def certificate(
     files = [] if statement.output is None else [file.name for file in statement.output.files]
     states = statement.operator_states
     said = {} if states is None else {name: text for name, text in states.model_dump().items() if text}
+    if statement.prior is not None:
+        said["prior"] = f"{statement.prior.name}, which guided the release, is public ({statement.prior.file_sha256})"
     sections = {
         "The operator states": _table(
             {name: said.get(name, "not said") for name in ("owner", "purpose", "period")} | said

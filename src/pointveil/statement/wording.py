@@ -7,7 +7,16 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from pointveil.ledger import Charge
-from pointveil.statement.document import Asked, Domain, Guarantee, LedgerEntry, Question, Statement, plain_words
+from pointveil.statement.document import (
+    Asked,
+    Domain,
+    Guarantee,
+    LedgerEntry,
+    PriorUsed,
+    Question,
+    Statement,
+    plain_words,
+)
 from pointveil.version import __version__
 from pointveil.world import World
 
@@ -25,6 +34,10 @@ NOT_CHARGED = (
 DECLARED = (
     "What was declared of the kept columns: names, types, periods, lists and bounds are public. A list that was copied "
     "from the data tells what is in it, and this release cannot hide that."
+)
+NOT_PUBLIC = (
+    "What the prior tells: the operator states that it is public, or was paid for. If it was made from private records "
+    "and not paid for, nothing is promised about those."
 )
 NOT_PRIVATE = "This is a rehearsal with repeatable noise. It is not private and must not be shared."
 THEOREMS = {
@@ -129,6 +142,7 @@ def describe(
         ),
         domain=_domain(world),
         columns=columns,
+        prior=_prior(world),
         method=None,
         questions=tuple(_question(spend, protection, noise) for spend in spends),
         post_processing=(),
@@ -138,6 +152,7 @@ def describe(
         not_promised=(
             *protection.limits,
             *((DECLARED,) if columns else ()),
+            *((NOT_PUBLIC,) if world.prior is not None else ()),
             *NOT_PROMISED,
             *LIMITS_OF_NOISE[noise],
             *not_charged,
@@ -156,6 +171,10 @@ def _domain(world: World) -> Domain:
         roads=world.roads is not None,
         attribution=world.attribution or None,
     )
+
+
+def _prior(world: World) -> PriorUsed | None:
+    return None if world.prior is None else PriorUsed(**world.prior.source, used_sha256=world.prior.digest)
 
 
 def _question(spend: Spend, protection: Protection, noise: str) -> Question:
