@@ -19,6 +19,7 @@ from pointveil.lab.audit import report
 from pointveil.releases import draw, survey
 from pointveil.statement.signing import SigningKey
 from pointveil.surveys import Survey
+from pointveil.tabling import count_by
 from pointveil.vault import Vault
 from pointveil.world import World, osm
 

@@ -40,6 +40,7 @@ from pointveil.files.places import is_database, local_path, public_name, store_o
 from pointveil.files.whole import check_room, check_target, refuse_existing, refuse_same
 from pointveil.keeping import draw_codes
 from pointveil.ledger import OWN, Ledger, Own, open_ledger
+from pointveil.margins import with_margins
 from pointveil.methods import DEFAULT_METHOD, Method, find_method
 from pointveil.statement import MethodUsed, OperatorStates, SigningKey, find_key
 from pointveil.surveys import Recorder, Survey, ask_all, edition, in_words, pack
@@ -448,7 +449,8 @@ def survey(
     statement = vault.statement.model_copy(update=used)
     done = Survey(vault.world, chosen, tuple(recorder.answers), statement, vault.layout).bound()
     done.__dict__["prepared"] = prepared  # known already: no need to work it out again
-    return done
+    log.info("Working out margins")
+    return with_margins(done)
 
 
 def _said_of(keep: tuple[Column, ...]) -> Iterator[str]:
@@ -488,7 +490,7 @@ def draw(survey: Survey | str | PathLike[str], *, count: int | None = None, seed
     if not isinstance(survey, Survey):
         survey = Survey.read(Path(survey))
     survey.check()
-    counted, asked, laws = survey.prepared
+    counted, asked, laws, _ = survey.prepared
     wanted = min(counted.total, MOST_POINTS) if count is None else count
     statement = survey.statement
     if count is not None:

@@ -24,6 +24,9 @@ from pointveil.vault import Vault
 from pointveil.world import World
 
 NOT_ASKED = "the real points were not used. It may be off by a third, sometimes by half."
+WORTH = (
+    "A plain sample of so many real records would be as right about 100 m squares; predicted from the answers alone."
+)
 BANNER = "made from the release alone: nothing on this page comes from the real points"
 TOO_EASY = 0.8  # error of a repetition, by that of the release: smoother than a city, so easier to repeat
 MOST = 2.0
@@ -123,4 +126,7 @@ def _cards(xy: XY, statement: Statement, predicted: float | None) -> list[Card]:
         right = f"about {max(0.0, 1 - predicted / 2):.0%} in the right 100 m square"
         how = f"Predicted from epsilon and the noisy counts alone (NCE about {predicted:.2f}); {NOT_ASKED}"
         answers.append(Card("How good will it be?", right, how, "none"))
+    if statement.margins is not None and statement.margins.effective_sample is not None:
+        worth = f"about {statement.margins.effective_sample:.0%} of a real sample of its size"
+        answers.append(Card("What is it worth?", worth, WORTH, "none"))
     return answers
