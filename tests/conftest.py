@@ -2,6 +2,7 @@
 
 import math
 import os
+import random
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,6 +82,21 @@ def few_people_will_do() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(releases, "NOISE_DEVIATIONS", -math.inf)
         yield
+
+
+@pytest.fixture(autouse=True)
+def repeatable_chance(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give each test the same random bytes in every run: what passes by luck, or fails by it, does so always.
+
+    A process that is forked, or started, has the operating system's.
+    """
+    words, owner, real = np.random.default_rng(list(request.node.nodeid.encode())), os.getpid(), os.urandom
+
+    def urandom(count: int) -> bytes:
+        return words.bytes(count) if os.getpid() == owner else real(count)
+
+    monkeypatch.setattr(os, "urandom", urandom)
+    monkeypatch.setattr(random, "_urandom", urandom)
 
 
 @pytest.fixture(autouse=True)

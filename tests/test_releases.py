@@ -18,7 +18,8 @@ import pointveil as pv
 from pointveil import releases
 from pointveil.cells import Everywhere
 from pointveil.errors import BudgetError, InputError
-from pointveil.releases import draw, survey, synthesize, to_lattice
+from pointveil.landing import to_lattice
+from pointveil.releases import draw, survey, synthesize
 from pointveil.statement import SigningKey
 from pointveil.surveys import Recorder, Survey, pack, unpack
 from pointveil.testing import ScriptedVault

@@ -7,18 +7,19 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
 from pyproj import CRS
 
+from pointveil.columns import Column, check_keep
 from pointveil.errors import InputError, PointveilError
 from pointveil.files.crs import is_geographic, short_name, transform
 from pointveil.files.places import public_name
-from pointveil.ledger import OWN, Account, Ledger, Own, open_ledger
-from pointveil.methods import DEFAULT_METHOD, Method, find_method
+from pointveil.ledger import Account, open_ledger
+from pointveil.methods import Method, find_method
 from pointveil.synthetic import as_named
+from pointveil.terms import CheckTerms, Terms, on
 from pointveil.vault import Vault, exact_epsilon
 from pointveil.world import World
 
@@ -80,26 +81,49 @@ class Checked:
         return {"ok": self.ok} | asdict(self) | {"account": account}
 
 
-def check(
-    source: Any,
-    world: World | str | PathLike[str],
-    *,
-    epsilon: object = 1,
-    method: str | Method = DEFAULT_METHOD,
-    columns: tuple[str, str] | None = None,
-    crs: str | None = None,
-    person: str | None = None,
-    max_points: int | None = None,
-    unit: str | None = None,
-    keep: Any = (),
-    ledger: Ledger | str | PathLike[str] | Own | None = OWN,
-    dataset: str | None = None,
-) -> Checked:
+@dataclass(frozen=True)
+class Settled:
+    """What the words of an owner mean, as far as public facts decide it."""
+
+    world: World
+    method: Method
+    epsilon: Fraction
+    max_points: int  # of one person that are used
+    keep: tuple[Column, ...]
+    dataset: str  # its name in the ledger
+
+    def open(self, terms: Terms, **accounted: Any) -> Vault:
+        """Open a vault on the private points; nothing is charged until it is asked."""
+        return Vault.open(
+            terms.source, self.world, epsilon=self.epsilon, columns=terms.columns, crs=terms.crs, person=terms.person,
+            max_points=self.max_points, keep=self.keep, noise=terms.noise, dataset=self.dataset, **accounted,
+        )  # fmt: skip
+
+
+def settle(terms: Terms) -> Settled:
+    """Turn what was said into what it means, and refuse what cannot be; no file is opened but the world's."""
+    if isinstance(terms.source, World):
+        raise InputError("The private points come first, then the world.")
+    world = terms.world if isinstance(terms.world, World) else World.read(terms.world)
+    method = find_method(terms.method) if terms.split is None else find_method(terms.method).with_split(terms.split)
+    epsilon, most = exact_epsilon(terms.epsilon), check_person(terms.person, terms.max_points)
+    check_method(method, world, epsilon, most)
+    check_unit(terms.unit, terms.person)
+    return Settled(world, method, epsilon, most, check_keep(terms.keep), dataset_of(terms))
+
+
+def dataset_of(terms: Terms) -> str:
+    """Return under which name a release is charged."""
+    return terms.dataset or public_name(as_named(terms.source))
+
+
+@on(CheckTerms)
+def check(terms: CheckTerms) -> Checked:
     """Say what a release would use and what looks wrong, from names and other public facts alone; costs nothing.
 
     Parameters
     ----------
-    source, world, epsilon, method
+    source, world, epsilon, method, split, noise
         As for `release`.
     columns, crs, person, max_points, unit, keep
         As for `release`.
@@ -112,50 +136,30 @@ def check(
     >>> checked.ok, checked.columns, checked.unit
     (True, ('lon', 'lat'), 'one point')
     """
-    name = dataset or public_name(as_named(source))
+    name = dataset_of(terms)
     try:
-        place = world if isinstance(world, World) else World.read(world)
-        exact, most = exact_epsilon(epsilon), check_person(person, max_points)
-        check_method(find_method(method), place, exact, most)
-        check_unit(unit, person)
-        vault = Vault.open(
-            source,
-            place,
-            epsilon=exact,
-            columns=columns,
-            crs=crs,
-            person=person,
-            max_points=most,
-            keep=keep,
-            ledger=None,
-        )
-        book = open_ledger(ledger)
+        settled = settle(terms)
+        vault = settled.open(terms, ledger=None)
+        book = open_ledger(terms.ledger)
         account = None if book is None else book.find(name)
     except PointveilError as fault:
         return Checked((Finding("refused", str(fault)),), dataset=name)
     layout, protects = vault.layout, vault.statement.guarantee.unit
-    found = [*look(vault, crs=crs, person=person, unit=unit, epsilon=exact)]
-    if account is not None and account.left < exact:
+    found = [*look(vault, terms, settled.epsilon)]
+    if account is not None and account.left < settled.epsilon:
         found.append(Finding("refused", f"Only epsilon {float(account.left):g} is left for '{name}' in the ledger."))
     used = (layout.x, layout.y or "y") if layout.x else (layout.geometry or "geometry",)
     return Checked(tuple(found), layout.format, used, layout.crs, protects, layout.left_out, name, account)
 
 
-def look(
-    vault: Vault,
-    *,
-    crs: str | None,
-    person: str | None,
-    unit: str | None,
-    epsilon: Fraction,
-) -> Iterator[Finding]:
+def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:
     """Yield what public facts show about the points of a vault."""
     layout, world = vault.layout, vault.world
     for text in (*_misnamed(layout.x, layout.y, layout.crs), *_elsewhere(layout.crs, world)):
         yield Finding("refused", text)
     dropped = layout.left_out
     owners = [name for name in dropped if guess_use(name) == "person"]
-    if person is None and unit is None and owners:
+    if terms.person is None and terms.unit is None and owners:
         yield Finding(
             "warning",
             f"Column {owners[0]!r} may say whose a point is, and no person column was named: only single points are "
@@ -177,7 +181,7 @@ def look(
         yield Finding("warning", f"The world has only {world.land_area:,.0f} m² of land. Is its boundary right?")
     if dropped and layout.format in UNLISTED:
         yield Finding("note", UNLISTED[layout.format])
-    if layout.x is not None and layout.geometry is None and crs is None and not _words(layout.x) & EAST:
+    if layout.x is not None and layout.geometry is None and terms.crs is None and not _words(layout.x) & EAST:
         yield Finding("note", f"The points are read as degrees ({layout.crs}). Say --crs (crs=) if they are not.")
 
 

@@ -353,14 +353,14 @@ class Recorder:
 
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Ask, keep and return."""
-        answer = self._keep("count", len(cells), share, "", lambda: self.vault.count(cells, share))
+        answer = self._keep("count", len(cells), share, "", lambda: self.vault.count(cells, share), cells=cells)
         assert isinstance(answer, NoisyCounts)  # noqa: S101 - the question says so
         return answer
 
     def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
         """Ask, keep and return."""
         ask = partial(self.vault.crowding, cells, least, share)
-        answer = self._keep("crowding", len(cells), share, f"{least}", ask, least)
+        answer = self._keep("crowding", len(cells), share, f"{least}", ask, least, cells)
         assert isinstance(answer, NoisyCounts)  # noqa: S101 - the question says so
         return answer
 
@@ -374,14 +374,21 @@ class Recorder:
         return answer
 
     def _keep(
-        self, question: Asked, size: int, share: Share, details: str, ask: Callable[[], Answer], least: int = 1
+        self,
+        question: Asked,
+        size: int,
+        share: Share,
+        details: str,
+        ask: Callable[[], Answer],
+        least: int = 1,
+        cells: Cells | None = None,
     ) -> Answer:
         """Ask; or with a ledger return the answer that it keeps: from before, or having asked for it now."""
         if self.ledger is None:
             self.answers.append(ask())
             return self.answers[-1]
         assert isinstance(self.vault, Vault)  # noqa: S101 - nothing else has a ledger
-        charge, number = self.vault.pay(), len(self.answers)
+        charge, number = self.vault.pay(cells), len(self.answers)
         assert charge is not None  # noqa: S101 - it has a ledger
         asked = f"{question} {share.purpose} {share.epsilon} {self.points_per_unit} {size} {details}".rstrip()
         kept = self.ledger.kept_answer(charge, number, asked)

@@ -59,19 +59,19 @@ def test_roads_that_are_all_in_water_write_no_world(roads_file: Path, tmp_path: 
 
 
 def test_a_place_is_fetched_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[str] = []
+    asked: list[tuple[str, str]] = []
 
-    def from_place(place: str) -> World:
-        asked.append(place)
+    def from_place(place: str, *, network: str) -> World:
+        asked.append((place, network))
         return World.make(
             (10.0, 50.0, 10.02, 50.012), roads=np.array([shapely.LineString([(10, 50.01), (10.02, 50.01)])])
         )
 
     monkeypatch.setattr(World, "from_place", from_place)
 
-    result = run(tmp_path / "town.gpkg", "--place", "Porto, Portugal", "--json")
+    result = run(tmp_path / "town.gpkg", "--place", "Porto, Portugal", "--network", "bike", "--json")
 
-    assert asked == ["Porto, Portugal"]
+    assert asked == [("Porto, Portugal", "bike")]
     assert json.loads(result.stdout)["network"]["edges"] == 1
     assert World.read(tmp_path / "town.gpkg").roads is not None
 

@@ -33,9 +33,9 @@ from pointveil.cells import (
     SmallSquares,
     Voronoi,
 )
+from pointveil.engines.base import tally_cells
 from pointveil.ground import SitePlaces, clip_to_land, leaves_from_levels, raster_of
 from pointveil.network import Network, road_cells
-from pointveil.vault.vault import tally_cells
 from pointveil.world import World
 
 Floats = NDArray[np.float64]

@@ -5,7 +5,8 @@ from pathlib import Path
 import numpy as np
 import shapely
 
-from pointveil.demo.city import ATTRIBUTION, DATA, city, places
+from pointveil.demo.city import DATA, city, places
+from pointveil.world.osm import ATTRIBUTION
 from pointveil.world.world import World
 
 KAISANIEMI_BAY = (24.9450, 60.1773)

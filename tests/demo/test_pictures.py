@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pointveil.demo.city import ATTRIBUTION, city
+from pointveil.demo.city import city
 from pointveil.demo.people import people
 from pointveil.demo.pictures import NOTE, draw_comparison
 from pointveil.errors import MissingExtraError
+from pointveil.world.osm import ATTRIBUTION
 from pointveil.world.world import World
 
 

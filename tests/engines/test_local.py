@@ -97,7 +97,7 @@ def test_a_query_that_gives_other_records_the_second_time_fails(
 ) -> None:
     monkeypatch.setattr(local, "KEEP_AT_MOST", 10)
     honest = open_points(table)
-    sources = iter([honest, honest, open_points(table.slice(1))])
+    sources = iter([honest, open_points(table.slice(1))])
     engine = make_engine(replace(honest, pieces=lambda: next(sources).pieces(), is_query=True), world, Protection())
 
     assert sum(len(xy) for xy in engine.points()) > 0

@@ -19,6 +19,7 @@ from tests.privacy.probes import BOX, COLUMNS, ROWS, WORLD, Probe, cell_centre, 
 
 import pointveil as pv
 from pointveil.cells import CodedCells, Everywhere, Grid, PeopleRegions
+from pointveil.engines import NotOneByOneError
 from pointveil.errors import BudgetError, InputError, VerificationError
 from pointveil.lab.audit.files import run, small_batches, world_file
 from pointveil.lab.audit.subjects import overheard, shrunk
@@ -27,7 +28,6 @@ from pointveil.methods import METHODS, Method
 from pointveil.statement import parse_statement
 from pointveil.surveys import ask_all, pack
 from pointveil.vault import NoisyCounts, Share, Vault
-from pointveil.vault.questions import NotOneByOneError
 
 # What stands in the columns, and the bin that it is in: the last is that of other values.
 HOURS = {

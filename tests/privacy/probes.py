@@ -12,6 +12,7 @@ import math
 import os
 import sys
 import warnings
+import weakref
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from pointveil.cells import Everywhere, Grid
+from pointveil.engines import LocalEngine
 from pointveil.errors import BudgetError, InputError
 from pointveil.lab.audit.files import run, small_batches, world_file
 from pointveil.lab.audit.subjects import overheard, shrunk
@@ -576,19 +578,49 @@ def a_warning_that_quotes_a_point_is_not_heard(folder: Path) -> None:
     assert "".join(said) == ""
 
 
-def nothing_is_looked_at_before_it_is_charged(folder: Path) -> None:
-    """When cells are handed the first record, the charge is in the ledger, and the price is off the vault's account."""
+def no_noise_is_drawn_before_it_is_charged(folder: Path) -> None:
+    """When noise is drawn the charge is in the ledger; when cells are handed a record its price is off the account."""
     path, ledger = write(folder / "people.csv", crowd()), Ledger(folder / "ledger.db")
     vault = Vault.open(path, WORLD, epsilon=1, ledger=ledger)
-    seen: list[tuple[Fraction, Fraction]] = []
+    left: list[Fraction] = []
+    charged: list[Fraction] = []
 
     class Watching(Everywhere):
         def locate(self, xy: NDArray[np.float64]) -> NDArray[np.int64]:
-            seen.append((sum((account.spent for account in ledger.accounts()), Fraction(0)), vault.left))
+            left.append(vault.left)
             return super().locate(xy)
 
-    vault.count(Watching(), Share("count", Fraction(1, 4)))
-    assert set(seen) == {(Fraction(1), Fraction(3, 4))}
+    def words(count: int) -> NDArray[np.uint64]:
+        charged.append(sum((account.spent for account in ledger.accounts()), Fraction(0)))
+        return noise.secure_words(count)
+
+    with pytest.MonkeyPatch.context() as change:
+        change.setattr(vault, "_Vault__words", words)
+        vault.count(Watching(), Share("count", Fraction(1, 4)))
+    assert set(left) == {Fraction(3, 4)}
+    assert set(charged) == {Fraction(1)}
+
+
+def a_refused_charge_drops_what_was_counted(folder: Path) -> None:
+    """The counts of the reading that came before the charge are gone, while the error is still at hand."""
+    path, ledger = write(folder / "people.csv", crowd()), Ledger(folder / "ledger.db")
+    ledger.set_cap("people.csv", Fraction(1, 2))
+    vault = Vault.open(path, WORLD, epsilon=1, ledger=ledger)
+    honest, counted = LocalEngine.sums, list[Any]()
+
+    def sums(self: LocalEngine, tallies: Any) -> Any:
+        found = honest(self, tallies)
+        counted.extend(map(weakref.ref, found))
+        return found
+
+    with pytest.MonkeyPatch.context() as change:
+        change.setattr(LocalEngine, "sums", sums)
+        change.setattr(vault, "_Vault__words", lambda _: pytest.fail("noise was drawn"))
+        with pytest.raises(BudgetError) as caught:
+            vault.count(Everywhere(), Share("count", Fraction(1, 4)))
+    assert caught.value.__traceback__ is not None
+    assert len(counted) == 1
+    assert counted[0]() is None
 
 
 def a_file_that_cannot_be_read_is_charged(folder: Path) -> None:
@@ -743,7 +775,8 @@ PROBES: tuple[Probe, ...] = (
     crowding_has_the_law_that_is_proved,
     a_failure_is_paid_for_and_quotes_nothing,
     a_warning_that_quotes_a_point_is_not_heard,
-    nothing_is_looked_at_before_it_is_charged,
+    no_noise_is_drawn_before_it_is_charged,
+    a_refused_charge_drops_what_was_counted,
     a_file_that_cannot_be_read_is_charged,
     every_question_costs_its_share,
     a_file_is_known_again_in_any_order_and_format,

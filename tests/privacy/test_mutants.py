@@ -42,11 +42,8 @@ class Line:
 
 
 URANDOM = "return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)"
-SPEND = 'self._spend(Spend(share.purpose, share.epsilon, "count", size))'
-BETWEEN = "tried = OneByOne(cells)"
-COUNTED = (
-    "tally = ask(lambda: self.__engine.sum(lambda xy, codes: tally_cells(tried, xy, size, codes), size), self._paid)"
-)
+SPEND = 'self._spend(Spend(share.purpose, share.epsilon, "count", size), cells)'
+NOISED = "noisy = self._exact(cells, size) + law.draw(size, self.__words)"
 PER_USE = "epsilon_per_use=share.epsilon / (self.points_per_unit * max_uses)"
 TO_STEPS = "self.plane.to_steps(self._transformed(coordinates[block]))"
 FAULT = 'fault = RuntimeError("The question could not be answered; its price stays paid.")'
@@ -200,17 +197,25 @@ LINES = (
     ),
     # the account
     Line(
-        "asked before it is charged",
+        "noise before it is charged",
         "vault.vault",
-        f"{SPEND}\n        {BETWEEN}\n        {COUNTED}",
-        f"{BETWEEN}\n        {COUNTED}\n        {SPEND}",
-        probes.nothing_is_looked_at_before_it_is_charged,
+        f"{SPEND}\n        {NOISED}",
+        f"{NOISED}\n        {SPEND}",
+        probes.no_noise_is_drawn_before_it_is_charged,
+    ),
+    Line(
+        "exact counts that outlive a refused charge",
+        "vault.vault",
+        "counts.clear()",
+        "self.__held = (cells, counts[0])",
+        probes.a_refused_charge_drops_what_was_counted,
     ),
     Line(
         "a failed question is given back",
         "vault.vault",
-        COUNTED,
-        f"try:\n            {COUNTED}\n        except RuntimeError:\n            self.__account.spends.pop(); raise",
+        f"{SPEND}\n        {NOISED}",
+        f"try:\n            {SPEND}\n            {NOISED}\n"
+        "        except RuntimeError:\n            self.__account.spends.pop(); raise",
         probes.a_failure_is_paid_for_and_quotes_nothing,
     ),
     Line(

@@ -147,7 +147,7 @@ class Astray:
         return 2
 
     def locate(self, xy: Coordinates) -> NDArray[np.int64]:
-        return np.where(np.arange(len(xy)) % 2 == 0, 99, -7)
+        return np.where(xy[:, 0] > np.pi, 99, -7)
 
 
 def test_a_question_that_fails_quotes_nothing_and_stays_paid(people: Coordinates, world: World) -> None:

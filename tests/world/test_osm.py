@@ -1,6 +1,7 @@
 """Roads and water from OpenStreetMap, read from small files and answers that are made here."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,65 @@ def test_only_driveable_streets_are_read_and_they_are_cut_at_junctions(suffix: s
     assert sorted(layer.attributes["highway"].to_pylist()) == ["primary", "primary", "residential", "tertiary"]
     assert layer.attributes["bridge"].to_pylist().count("yes") == 1
     assert layer.crs == "EPSG:4326"
+
+
+KINDS = [
+    *("motorway", "residential", "service", "cycleway", "footway", "steps", "path", "bus_guideway", "construction"),
+]
+MORE = [
+    {"highway": "primary", "bicycle": "no"},
+    {"highway": "primary", "foot": "no"},
+    {"highway": "primary", "sidewalk": "separate"},
+    {"highway": "primary", "motor_vehicle": "no"},
+    {"highway": "service", "service": "alley"},
+    {"highway": "path", "access": "private"},
+    {"name": "no street"},
+]
+
+
+@pytest.mark.parametrize(
+    ("network", "kinds", "more"),
+    [
+        ("drive", {"motorway", "residential"}, [0, 1, 2]),
+        ("bike", {"residential", "service", "cycleway", "path"}, [1, 2, 3, 4]),
+        ("walk", {"residential", "service", "footway", "steps", "path"}, [0, 3, 4]),
+        ("all", set(KINDS) - {"construction"}, [0, 1, 2, 3, 4]),
+    ],
+)
+def test_a_network_takes_the_streets_that_its_traffic_may_use(network: str, kinds: set[str], more: list[int]) -> None:
+    assert {kind for kind in KINDS if osm.is_street({"highway": kind}, network)} == kinds
+    assert [number for number, tags in enumerate(MORE) if osm.is_street(tags, network)] == more
+
+
+@both_formats
+def test_a_world_of_footpaths_is_read_from_an_extract(suffix: str, tmp_path: Path) -> None:
+    path = write_extract(tmp_path / f"town.{suffix}", WAYS)
+
+    world = World.make(BOX, roads=path, network="walk")
+
+    assert world.roads is not None
+    assert set(world.roads.attributes["highway"].to_pylist()) == {
+        *("primary", "residential", "footway", "service", "tertiary"),
+    }
+
+
+def test_an_unknown_network_is_refused_with_the_names_of_all(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"'swim' is not a network of streets\. Choose drive, bike, walk, all\."):
+        World.make(BOX, roads=write_extract(tmp_path / "town.osm", WAYS), network="swim")
+
+
+def test_what_openstreetmap_drew_says_so_after_writing_and_reading(tmp_path: Path) -> None:
+    path = write_extract(tmp_path / "town.osm", WAYS)
+    plain = World.make(BOX)
+
+    world = World.make(BOX, roads=path, out_of_bounds=path, name="Town", attribution="The surveyor")
+
+    world.write(tmp_path / "file.gpkg")
+    again = World.read(tmp_path / "file.gpkg")
+    assert (again.name, again.attribution) == ("Town", "The surveyor, © OpenStreetMap contributors")
+    assert again.digest == world.digest == World.make(BOX, roads=path, out_of_bounds=path).digest
+    plain.write(tmp_path / "plain.gpkg")
+    assert (World.read(tmp_path / "plain.gpkg").name, plain.attribution) == ("plain", "")
 
 
 @both_formats
@@ -193,7 +253,7 @@ def test_an_extract_without_water_is_refused_as_water(tmp_path: Path) -> None:
 def test_an_extract_without_streets_is_refused_as_roads(tmp_path: Path) -> None:
     path = write_extract(tmp_path / "empty.osm.pbf", [WAYS[5]])
 
-    with pytest.raises(InputError, match="no driveable streets"):
+    with pytest.raises(InputError, match="no streets of the network 'drive'"):
         World.make(BOX, roads=path)
 
 
@@ -251,7 +311,7 @@ def test_a_graph_is_refused_as_water(tmp_path: Path) -> None:
 
 
 def answer_overpass(data: dict[str, Any]) -> dict[str, Any]:
-    """Answer as the map's server would: streets or water, with all their nodes."""
+    """Answer as the map's server would: streets that cars may use or water, with all their nodes."""
     roads = "highway" in str(data["data"])
     chosen = [way for way in [*WAYS[:2], WAYS[5], COAST] if ("highway" in way[2]) == roads]
     nodes = sorted({node for way in chosen for node in way[1]})
@@ -306,6 +366,33 @@ def test_a_place_brings_its_boundary_streets_and_water() -> None:
     # A fifth is dry, and a bridge over the water is land too.
     assert world.land_area / world.boundary_m.area == pytest.approx(0.2067, abs=0.001)
     assert osmnx.settings.use_cache
+    assert (world.name, world.attribution) == ("Town", osm.ATTRIBUTION)
+
+
+@pytest.mark.parametrize("network", osm.NETWORKS)
+def test_a_place_is_asked_for_the_very_streets_that_a_file_would_give(
+    network: str, offline_map: Callable[[str, Any], None]
+) -> None:
+    asked: list[str] = []
+
+    def answer(data: dict[str, Any]) -> dict[str, Any]:
+        asked.append(str(data["data"]))
+        return answer_overpass(data)
+
+    offline_map("overpass", answer)
+
+    World.from_place("Town", network=network)
+
+    left_out = {
+        (key, value)
+        for key, values in re.findall(r'\["([a-z_:]+)"!~"([^"]+)"\]', next(text for text in asked if "highway" in text))
+        for value in values.split("|")
+    }
+    ours = {(key, value) for key, values in osm.NETWORKS[network].items() for value in values}
+    # They look for parts of words, so "motor" stands for both kinds of motorway; we leave out a little more.
+    kinds = {("highway", kind) for kind in ("motorway", "motorway_link", "busway")}
+    assert left_out - {("highway", "motor")} <= ours
+    assert ours - left_out <= {*kinds, ("access", "no")}
 
 
 def test_a_place_without_water_is_all_land(offline_map: Callable[[str, Any], None]) -> None:

@@ -23,11 +23,13 @@ from pointveil.evaluation.report.release import release_page
 from pointveil.files.crs import short_name
 from pointveil.files.vector_layer import LINES, POLYGONS
 from pointveil.ledger import Ledger
+from pointveil.orders import ANSWERED_BEFORE, CHARGED_BEFORE, prepare
 from pointveil.planning import plan
 from pointveil.reading import read_schema, readable
-from pointveil.releases import ANSWERED_BEFORE, CHARGED_BEFORE, prepare, release
+from pointveil.releases import release
 from pointveil.statement import certificate
-from pointveil.synthetic import check_format, statement_path
+from pointveil.synthetic import statement_path
+from pointveil.terms import ReleaseTerms
 from pointveil.vault import Vault
 from pointveil.verification import verify
 from pointveil.world import World
@@ -232,10 +234,8 @@ def quote(desk: Desk, asked: Offer) -> Answer:
     order = asked.order
     request = order.request(desk.folder.root)
     output = _output(desk, order)
-    prepared = prepare(
-        desk.folder.file(order.data), desk.folder.file(order.world), output=output, form=check_format(output),
-        ledger=desk.ledger, request=request, **order.options(),
-    )  # fmt: skip
+    data, place = desk.folder.file(order.data), desk.folder.file(order.world)
+    prepared = prepare(ReleaseTerms(data, place, output=output, ledger=desk.ledger, request=request, **order.options()))
     if isinstance(prepared.asked, Vault):
         prepared.asked.close()
     paid = bool(PAID & {*prepared.warnings})

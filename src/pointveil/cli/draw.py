@@ -24,7 +24,7 @@ def draw(
     """
     from dataclasses import replace
 
-    from pointveil.releases import check_output
+    from pointveil.orders import check_output
     from pointveil.releases import draw as draw_points
     from pointveil.statement import find_key
     from pointveil.surveys import Survey

@@ -62,7 +62,7 @@ def evaluate(
     from pointveil.evaluation.points import form, kept_columns, read_points, stated
     from pointveil.evaluation.report.release import write_release_report
     from pointveil.files.whole import refuse_existing
-    from pointveil.releases import check_output
+    from pointveil.orders import check_output
 
     silent = quiet or json
     for output in (report, release_report):

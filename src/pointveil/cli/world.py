@@ -27,6 +27,13 @@ def world(
     place: Annotated[
         str | None, typer.Option("--place", help="Name of a town; gets boundary, water and roads from OpenStreetMap.")
     ] = None,
+    network: Annotated[
+        str, typer.Option("--network", help="Streets to take from OpenStreetMap: drive, bike, walk or all.")
+    ] = "drive",
+    name: Annotated[str, typer.Option("--name", help="What the place is called, for titles.")] = "",
+    attribution: Annotated[
+        str, typer.Option("--attribution", help="Who is to be named on maps; OpenStreetMap's files add their own.")
+    ] = "",
     crs: Annotated[str, typer.Option("--crs", help="Coordinate system of the bounds and of the world.")] = "EPSG:4326",
     force: Force = False,
     quiet: Quiet = False,
@@ -46,11 +53,11 @@ def world(
 
     if [bounds, boundary, place].count(None) != 2:
         raise InputError("Give the boundary as exactly one of --bounds W,S,E,N, --boundary FILE or --place NAME.")
-    if place is not None and (water, land, roads, crs) != (None, None, None, "EPSG:4326"):
-        raise InputError("--place brings its own water, roads and coordinate system: leave the other options out.")
+    if place is not None and (water, land, roads, crs, name, attribution) != (None, None, None, "EPSG:4326", "", ""):
+        raise InputError("--place brings its own water, roads, name and system: leave the other options out.")
     refuse_existing(check_target(output), force=force)
     if place is not None:
-        made = World.from_place(place)
+        made = World.from_place(place, network=network)
     else:
         made = World.make(
             parse_bounds(bounds) if bounds is not None else boundary,
@@ -58,10 +65,13 @@ def world(
             out_of_bounds=water,
             land=land,
             roads=roads,
+            network=network,
+            name=name,
+            attribution=attribution,
         )
-    network = None if made.roads is None else Network.of(made).describe()
+    streets = None if made.roads is None else Network.of(made).describe()
     made.write(output, force=force)
-    facts = made.describe() | ({} if network is None else {"network": network})
+    facts = made.describe() | ({} if streets is None else {"network": streets})
     if json:
         print_json(facts)
     for line in _lines(made, facts):

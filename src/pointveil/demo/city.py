@@ -1,7 +1,7 @@
 """Central Helsinki: its real streets and sea, as public knowledge."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import as_file, files
 from typing import Any
@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import shapely
 
+from pointveil.world.osm import ATTRIBUTION
 from pointveil.world.world import World
-
-ATTRIBUTION = "© OpenStreetMap contributors"
 
 DATA = files("pointveil.demo") / "data"
 
@@ -29,7 +28,7 @@ class Place:
 def city() -> World:
     """The centre of Helsinki, about 1.0 by 1.6 kilometres, with its streets, bays and ponds."""
     with as_file(DATA / "helsinki.gpkg") as path:
-        return World.read(path)
+        return replace(World.read(path), name="Helsinki", attribution=ATTRIBUTION)
 
 
 @cache

@@ -9,8 +9,8 @@ import numpy as np
 import shapely
 
 from pointveil.cells import Floats
-from pointveil.demo.city import ATTRIBUTION
 from pointveil.errors import missing_extra
+from pointveil.world.osm import ATTRIBUTION
 from pointveil.world.world import World
 
 PAPER, LAND, WATER, STREET, INK, PALE_INK = "#ffffff", "#f6f3ec", "#c3d9e6", "#dcd5c7", "#22303c", "#7b8790"

@@ -2,4 +2,8 @@
 
 from pointveil.engines.at_most import AtMost as AtMost
 from pointveil.engines.at_most import fresh_key as fresh_key
+from pointveil.engines.base import Engine as Engine
+from pointveil.engines.base import NotOneByOneError as NotOneByOneError
+from pointveil.engines.base import Tally as Tally
+from pointveil.engines.base import tried_alone as tried_alone
 from pointveil.engines.local import LocalEngine as LocalEngine

@@ -2,7 +2,8 @@
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -13,9 +14,10 @@ from numpy.typing import NDArray
 from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, blocks
 from pointveil.cells.coded import Codes
 from pointveil.engines.at_most import AtMost, Part
+from pointveil.engines.base import Tally
 from pointveil.engines.siphash import Numbers
 from pointveil.engines.spool import Spool
-from pointveil.formats import Batch, DamagedError, PointSource
+from pointveil.formats import Batch, DamagedError, Layout, PointSource
 
 KEEP_AT_MOST = 2**24
 """Points that are kept in memory; a larger file is read again for every question."""
@@ -71,27 +73,35 @@ class LocalEngine:
     _spool: Spool | None = field(default=None, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
-    def sum(self, tally: Callable[[Floats, Codes], Ints], size: int) -> Ints:
-        """Return the sum of `tally` over all batches of points and their codes."""
-        total = np.zeros(size, dtype=np.int64)
-        for xy, codes in self.coded_points():
-            total += tally(xy, codes)
-        return total
+    @property
+    def layout(self) -> Layout:
+        """The form of the input: format, column names, CRS."""
+        return self.source.layout
+
+    def sums(self, tallies: Sequence[Tally]) -> list[Ints]:
+        """Return the counts that each tally asks for, all from one reading."""
+        totals = [np.zeros(tally.size, dtype=np.int64) for tally in tallies]
+        with closing(self.coded_points()) as batches:
+            for xy, codes in batches:
+                for number, tally in enumerate(tallies):
+                    totals[number] += tally.count(xy, codes)
+        return totals
 
     def points(self) -> Iterator[Floats]:
         """Yield the clean, bounded points in batches, from memory if they fit."""
         return (xy for xy, _ in self.coded_points())
 
-    def coded_points(self) -> Iterator[tuple[Floats, Codes]]:
+    def coded_points(self) -> Generator[tuple[Floats, Codes]]:
         """Yield the same with the codes of each point's kept columns."""
-        self._prepare()
-        for records in self._read() if self._kept is None else self._kept:
+        for records in self._records():
             yield self.cleaning.to_metres(records.steps), records.codes
 
     def digest(self) -> bytes:
         """Return a fingerprint of the coordinates that ignores their order and the file's format."""
-        self._prepare()
-        assert self._digest is not None  # noqa: S101 - set by _prepare
+        if self._digest is None:
+            for _ in self._records():
+                pass
+        assert self._digest is not None  # noqa: S101 - set by the first reading
         return self._digest
 
     def forget(self) -> None:
@@ -101,13 +111,17 @@ class LocalEngine:
         getattr(self.source, "close", bool)()
         pa.default_memory_pool().release_unused()
 
-    def _prepare(self) -> None:
-        """Read everything once: to choose each person's points, and to keep all points that fit."""
-        with self._lock:
-            if self._digest is None:
-                self._read_once()
+    def _records(self) -> Iterator[Records]:
+        """Yield all records that count: from memory if they fit, else from a new reading."""
+        with self._lock:  # the first reading is finished before another begins
+            is_first = self._digest is None
+            if is_first:
+                yield from self._read_first()
+        if not is_first:
+            yield from self._read() if self._kept is None else self._kept
 
-    def _read_once(self) -> None:
+    def _read_first(self) -> Iterator[Records]:
+        """Yield all records that count, keep them if they fit, and make the fingerprint of all that there are."""
         self._spool = Spool() if getattr(self.source, "is_stream", False) else None
         kept: list[Records] | None = []
         held = 0
@@ -117,6 +131,7 @@ class LocalEngine:
                 kept = None
             if kept is not None:
                 kept.append(records)
+            yield records
         self._kept = kept
         if kept is not None:
             self._drop_spool()

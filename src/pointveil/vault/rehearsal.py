@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.columns import Column, check_keep
-from pointveil.engines import LocalEngine
+from pointveil.engines import Engine, Tally
 from pointveil.errors import InputError
 from pointveil.formats import open_points
 from pointveil.statement import Spend, Statement, describe
@@ -18,7 +18,7 @@ from pointveil.vault.account import Account, exact_epsilon
 from pointveil.vault.noise import SeededWords
 from pointveil.vault.protection import Protection
 from pointveil.vault.questions import Cells, Share
-from pointveil.vault.vault import Vault, make_engine, tally_cells
+from pointveil.vault.vault import Vault, make_engine
 from pointveil.world import World
 
 
@@ -32,7 +32,7 @@ class Rehearsal(Vault):
 
     def __init__(
         self,
-        engine: LocalEngine,
+        engine: Engine,
         world: World,
         account: Account,
         protection: Protection,
@@ -78,7 +78,7 @@ class Rehearsal(Vault):
 
     def exact_count(self, cells: Cells) -> NDArray[np.int64]:
         """Return the true number of points in each cell. Not private."""
-        return self.__engine.sum(lambda xy, codes: tally_cells(cells, xy, len(cells), codes), len(cells))
+        return self.__engine.sums([Tally(cells, len(cells))])[0]
 
     def exact_points(self) -> NDArray[np.float64]:
         """Return the real points, in metres. Not private."""

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells import Codes
 from pointveil.columns import Column, check_keep
-from pointveil.engines import AtMost, LocalEngine, fresh_key
+from pointveil.engines import AtMost, Engine, LocalEngine, NotOneByOneError, Tally, fresh_key, tried_alone
 from pointveil.errors import InputError
 from pointveil.files.places import public_name
 from pointveil.formats import DamagedError, Layout, PointSource, as_named, open_points
@@ -27,7 +26,7 @@ from pointveil.vault.cleaning import Cleaner
 from pointveil.vault.kernel import scatter_tokens
 from pointveil.vault.noise import NOISES, secure_words
 from pointveil.vault.protection import Protection
-from pointveil.vault.questions import Cells, NotOneByOneError, OneByOne, Share, Sites, located, one_each
+from pointveil.vault.questions import Cells, Share, Sites
 from pointveil.world import World
 
 if TYPE_CHECKING:
@@ -55,6 +54,7 @@ class Vault:
         "__account",
         "__charge",
         "__engine",
+        "__held",
         "__keep",
         "__ledger",
         "__lock",
@@ -69,7 +69,7 @@ class Vault:
 
     def __init__(
         self,
-        engine: LocalEngine,
+        engine: Engine,
         world: World,
         account: Account,
         protection: Protection,
@@ -88,6 +88,7 @@ class Vault:
             raise InputError("Only a rehearsal may take its randomness from elsewhere than the operating system.")
         self.__lock = threading.Lock()
         self.__charge: Charge | None = None
+        self.__held: tuple[Cells, NDArray[np.int64]] | None = None  # exact, of the first question
         self.__release = secrets.token_hex(16)
 
     @classmethod
@@ -174,10 +175,9 @@ class Vault:
         """
         size = _checked_size(len(cells))
         law = NOISES[self.__noise](share.epsilon / self.points_per_unit)
-        self._spend(Spend(share.purpose, share.epsilon, "count", size))
-        tried = OneByOne(cells)
-        tally = ask(lambda: self.__engine.sum(lambda xy, codes: tally_cells(tried, xy, size, codes), size), self._paid)
-        return NoisyCounts(tally + law.draw(size, self.__words), share.purpose, share.epsilon, self.points_per_unit)
+        self._spend(Spend(share.purpose, share.epsilon, "count", size), cells)
+        noisy = self._exact(cells, size) + law.draw(size, self.__words)
+        return NoisyCounts(noisy, share.purpose, share.epsilon, self.points_per_unit)
 
     def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
         """Answer with noise how many points are in cells that hold at least `least` points: one number.
@@ -189,9 +189,8 @@ class Vault:
         if least < 1:
             raise ValueError("A crowd has at least one point.")
         law = NOISES[self.__noise](share.epsilon / (self.points_per_unit * least))
-        self._spend(Spend(share.purpose, share.epsilon, "crowding", size, least))
-        alone = OneByOne(cells)
-        held = ask(lambda: self.__engine.sum(lambda xy, codes: tally_cells(alone, xy, size, codes), size), self._paid)
+        self._spend(Spend(share.purpose, share.epsilon, "crowding", size, least), cells)
+        held = self._exact(cells, size)
         crowded = held[held >= least].sum() + law.draw(1, self.__words)
         return NoisyCounts(crowded, share.purpose, share.epsilon, self.points_per_unit * least)
 
@@ -227,7 +226,7 @@ class Vault:
     @property
     def layout(self) -> Layout:
         """The form of the input file: format, column names, CRS. Nothing about its records."""
-        return self.__engine.source.layout
+        return self.__engine.layout
 
     @property
     def keep(self) -> tuple[Column, ...]:
@@ -275,6 +274,7 @@ class Vault:
 
     def close(self) -> None:
         """Drop the points from memory; no question can be asked any more."""
+        self.__held = None
         self.__engine.forget()
         self.__account.close()
 
@@ -293,28 +293,48 @@ class Vault:
         """What stays paid if a question fails: all of it, where it is charged in advance."""
         return self.__account.spent if self.__ledger is None else self.epsilon
 
-    def pay(self) -> Charge | None:
-        """Charge the whole epsilon to the ledger, if there is one and that was not done yet; one thread at a time."""
+    def pay(self, cells: Cells | None = None) -> Charge | None:
+        """Charge the whole epsilon to the ledger, if there is one and that was not done yet; one thread at a time.
+
+        The reading that finds out which account to charge also counts the cells of the first question, if they are
+        told. The exact counts wait here until they are asked for, and are dropped if the charge is refused (ledger.md).
+        """
         with self.__lock:
             if self.__ledger is not None and self.__charge is None:
+                tallies = [] if cells is None else [Tally(cells, _checked_size(len(cells)))]
                 try:
-                    content = ask(self.__engine.digest, self._paid)
-                except (RuntimeError, MemoryError):
+                    content, counts = ask(
+                        lambda: (self.__engine.sums(tallies), self.__engine.digest())[::-1], self._paid
+                    )
+                except (RuntimeError, MemoryError, NotOneByOneError):
                     # Whether the data could be read is an answer too, so it is paid for like any other: by name.
                     self.__charge = self.__ledger(None)
                     raise
-                self.__charge = self.__ledger(content)
+                try:
+                    self.__charge = self.__ledger(content)
+                except BaseException:
+                    counts.clear()  # nobody sees them, not even in the error's own trace
+                    raise
+                self.__held = None if cells is None else (cells, counts[0])
             return self.__charge
 
     def skip(self, share: Share, question: Asked, cells: int, least: int = 1) -> None:
         """Count a question as asked whose answer is in the ledger already."""
+        self.__held = None
         self._spend(Spend(share.purpose, share.epsilon, question, cells, least))
 
-    def _spend(self, spend: Spend) -> None:
+    def _spend(self, spend: Spend, cells: Cells | None = None) -> None:
         """Write the price down before anything is asked, in the ledger too, if there is one."""
         with self.__lock:
             self.__account.spend(spend)
-        self.pay()
+        self.pay(cells)
+
+    def _exact(self, cells: Cells, size: int) -> NDArray[np.int64]:
+        """Return how many points are in each cell, counted now or in the reading that came before the charge."""
+        held, self.__held = self.__held, None
+        if held is not None and held[0] is cells:
+            return held[1]
+        return ask(lambda: self.__engine.sums([Tally(cells, size)])[0], self._paid)
 
     def __repr__(self) -> str:
         stamp = "Rehearsal, not private" if self.rehearsal else "Vault"
@@ -341,23 +361,15 @@ def make_engine(
 
 
 def locate_sites(
-    engine: LocalEngine, regions: Sites, counts: NDArray[np.int64]
+    engine: Engine, regions: Sites, counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the region and the site of every point that has one; exact, so it must not leave."""
-    tried = OneByOne(regions)
-    found = [tried.locate_sites(xy) for xy in engine.points()]
+    found = [tried_alone(lambda some, _: regions.locate_sites(some), xy) for xy in engine.points()]
     region = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[0] for pair in found)])
     site = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[1] for pair in found)])
     known = (region >= 0) & (region < len(counts))
     known[known] = (site[known] >= 0) & (site[known] < counts[region[known]])
     return region[known], site[known]
-
-
-def tally_cells(cells: Cells | OneByOne, xy: NDArray[np.float64], size: int, codes: Codes = ()) -> NDArray[np.int64]:
-    """Return the exact number of points in each cell; a point with no cell of its own is counted nowhere."""
-    found = cells.locate(xy, codes) if isinstance(cells, OneByOne) else one_each(located(cells, xy, codes), xy)
-    nowhere = (found < 0) | (found >= size)
-    return np.bincount(np.where(nowhere, size, found), minlength=size + 1)[:size]
 
 
 def ask(question: Callable[[], Answer], paid: Fraction) -> Answer:

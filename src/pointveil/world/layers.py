@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +32,12 @@ class Layer:
     attributes: pa.Table  # the other columns
     crs: str  # an authority code, or else WKT
     name: str = "the layer"  # for errors
+    attribution: str = ""  # who is to be named where it is drawn, if that is known
 
     def to_crs(self, crs: str) -> "Layer":
         """Return the layer in another CRS; the same coordinates if it is the same CRS in all but name."""
         if same_crs(self.crs, crs):
-            return Layer(self.geometries, self.attributes, crs, self.name)
+            return replace(self, crs=crs)
         to_crs = transform(self.crs, crs)
 
         def move(coordinates: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -46,7 +47,7 @@ class Layer:
         coordinates = shapely.get_coordinates(moved)
         if not np.isfinite(coordinates).all():
             raise InputError(f"{self.name} cannot be transformed from {self.crs} to {crs}. Is its CRS right?")
-        return Layer(moved, self.attributes, crs, self.name)
+        return replace(self, geometries=moved, crs=crs)
 
 
 def read_layer(path: str | os.PathLike[str], *, kinds: Collection[str], layer: str | None = None) -> Layer:

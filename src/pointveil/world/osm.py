@@ -22,21 +22,43 @@ from pointveil.world.shapes import shape_array, unwrap_boundary
 
 BENDS = 64  # pieces of a boundary's longest side that stay straight in degrees
 KEPT_TAGS = ("highway", "name", "bridge")
+ATTRIBUTION = "© OpenStreetMap contributors"  # their licence, ODbL, asks for it wherever their data are drawn
 EXTRACTS, GRAPH = (".pbf", ".osm"), ".graphml"  # how the names of files end
 
-# What a car may use in public; streets of all other kinds, and tags with these values, are left out.
-NOT_DRIVEABLE = {
-    *("abandoned", "bridleway", "bus_guideway", "busway", "construction", "corridor", "cycleway", "elevator"),
-    *("escalator", "footway", "no", "path", "pedestrian", "planned", "platform", "proposed", "raceway", "razed"),
-    *("rest_area", "service", "services", "steps", "track"),
+# Ways with one of these values for a tag are left out: of every network, then also of those that a car, a bicycle or a
+# person on foot may use. They are those of osmnx, so that a file and a place by name give the same streets.
+NOT_IN_USE = {
+    *("abandoned", "construction", "no", "planned", "platform", "proposed", "raceway", "razed", "rest_area"),
+    "services",
 }
-CLOSED = {
-    "access": {"private", "no"},
-    "area": {"yes"},
-    "motor_vehicle": {"no"},
-    "motorcar": {"no"},
-    "service": {"alley", "driveway", "emergency_access", "parking", "parking_aisle", "private"},
+PUBLIC = {"access": {"private", "no"}, "area": {"yes"}, "service": {"private"}}
+NOT_FOR_CARS = {
+    *("bridleway", "bus_guideway", "busway", "corridor", "cycleway", "elevator", "escalator", "footway", "path"),
+    *("pedestrian", "service", "steps", "track"),
 }
+NOT_FOR_BICYCLES = {
+    *("bus_guideway", "corridor", "elevator", "escalator", "footway", "motorway", "motorway_link", "steps"),
+}
+NOT_ON_FOOT = {"bus_guideway", "cycleway", "motorway", "motorway_link"}
+NETWORKS: dict[str, dict[str, set[str]]] = {
+    "drive": {
+        **PUBLIC,
+        "highway": NOT_IN_USE | NOT_FOR_CARS,
+        "motor_vehicle": {"no"},
+        "motorcar": {"no"},
+        "service": {"alley", "driveway", "emergency_access", "parking", "parking_aisle", "private"},
+    },
+    "bike": {**PUBLIC, "highway": NOT_IN_USE | NOT_FOR_BICYCLES, "bicycle": {"no"}},
+    "walk": {
+        **PUBLIC,
+        "highway": NOT_IN_USE | NOT_ON_FOOT,
+        "foot": {"no"},
+        # Where pavements are ways of their own, they stand for the street.
+        **{f"sidewalk{side}": {"separate"} for side in ("", ":both", ":left", ":right")},
+    },
+    "all": {**PUBLIC, "highway": NOT_IN_USE},
+}
+DEFAULT_NETWORK = "drive"
 
 WATER = {"natural": ["water"], "waterway": ["riverbank", "dock"], "landuse": ["reservoir", "basin"]}
 NOT_OPEN_WATER = {"intermittent": {"yes"}, "covered": {"yes"}, "tunnel": {"yes"}, "location": {"underground"}}
@@ -45,10 +67,15 @@ Tags = Mapping[str, str]
 Nodes = list[tuple[int, tuple[float, float] | None]]  # number and place, longitude and latitude, of nodes in a row
 
 
-def is_driveable(tags: Tags) -> bool:
-    """Say whether a way is a street that cars may pass in public."""
-    kind = tags.get("highway")
-    return kind is not None and kind not in NOT_DRIVEABLE and not _any_of(tags, CLOSED)
+def is_street(tags: Tags, network: str) -> bool:
+    """Say whether a way is a street of a network that is open to the public."""
+    return "highway" in tags and not _any_of(tags, NETWORKS[network])
+
+
+def check_network(network: str) -> None:
+    """Refuse a network that is not known by name."""
+    if network not in NETWORKS:
+        raise InputError(f"'{network}' is not a network of streets. Choose {', '.join(NETWORKS)}.")
 
 
 def is_water(tags: Tags) -> bool:
@@ -56,10 +83,11 @@ def is_water(tags: Tags) -> bool:
     return any(tags.get(key) in values for key, values in WATER.items()) and not _any_of(tags, NOT_OPEN_WATER)
 
 
-def open_layer(given: Any, kinds: Iterable[str], boundary: Any, crs: str) -> Any:
+def open_layer(given: Any, kinds: Iterable[str], boundary: Any, crs: str, network: str) -> Any:
     """Read roads (lines) or water (polygons) if `given` is a path to OpenStreetMap data, else return it as it is.
 
-    The world's boundary closes the sea; `crs` is that of the boundary.
+    The world's boundary closes the sea; `crs` is that of the boundary. The network chooses among the roads of a file;
+    those of a graph were chosen when it was made.
     """
     if not isinstance(given, str | os.PathLike) or not os.fspath(given).casefold().endswith((*EXTRACTS, GRAPH)):
         return given
@@ -70,23 +98,23 @@ def open_layer(given: Any, kinds: Iterable[str], boundary: Any, crs: str) -> Any
         if not roads:
             raise InputError(f"{file.name} is a graph of streets: give it as roads.")
         return read_graph(file)
-    return read_roads(file) if roads else read_water(file, _to_degrees(boundary, crs))
+    return read_roads(file, network) if roads else read_water(file, _to_degrees(boundary, crs))
 
 
-def read_roads(path: str | os.PathLike[str]) -> Layer:
-    """Return the driveable streets of an .osm.pbf or .osm file, cut at junctions and where nodes are missing."""
+def read_roads(path: str | os.PathLike[str], network: str = DEFAULT_NETWORK) -> Layer:
+    """Return the streets of an .osm.pbf or .osm file, cut at junctions and where nodes are missing."""
     with _reading(Path(path)) as file:
-        driveable = [(tags, nodes) for tags, nodes in ways(file, "highway") if is_driveable(tags)]
-    uses = Counter(node for _, nodes in driveable for node, _ in nodes)
+        streets = [(tags, nodes) for tags, nodes in ways(file, "highway") if is_street(tags, network)]
+    uses = Counter(node for _, nodes in streets for node, _ in nodes)
     rows, lines = [], []
-    for tags, nodes in driveable:
+    for tags, nodes in streets:
         for stretch in stretches(nodes, uses):
             rows.append(tags)
             lines.append(shapely.LineString(stretch))
     if not lines:
-        raise InputError(f"{Path(path).name} has no driveable streets.")
+        raise InputError(f"{Path(path).name} has no streets of the network '{network}'.")
     attributes = {key: pa.array([row.get(key) for row in rows], pa.string()) for key in KEPT_TAGS}
-    return Layer(shape_array(lines), pa.table(attributes), DEGREES, Path(path).name)
+    return Layer(shape_array(lines), pa.table(attributes), DEGREES, Path(path).name, ATTRIBUTION)
 
 
 def read_water(path: str | os.PathLike[str], boundary: Any) -> Layer:
@@ -99,7 +127,7 @@ def read_water(path: str | os.PathLike[str], boundary: Any) -> Layer:
     polygons = [*enclose_sea(coast, boundary, name), *inland]
     if not polygons:
         raise InputError(f"{name} has no water and no coastline inside the boundary. Leave it out.")
-    return Layer(shape_array(polygons), pa.table({}), DEGREES, name)
+    return Layer(shape_array(polygons), pa.table({}), DEGREES, name, ATTRIBUTION)
 
 
 def read_graph(path: Path) -> Layer:
@@ -124,10 +152,11 @@ def streets_of(graph: Any, name: str) -> Layer:
     attributes = {
         key: pa.array([_word(value) for value in frame[key]], pa.string()) for key in KEPT_TAGS if key in frame
     }
-    return Layer(shape_array(frame.geometry), pa.table(attributes), crs_name(known_crs(graph.graph["crs"], name)), name)
+    crs = crs_name(known_crs(graph.graph["crs"], name))
+    return Layer(shape_array(frame.geometry), pa.table(attributes), crs, name, ATTRIBUTION)
 
 
-def fetch_place(place: str) -> tuple[Any, Layer, Layer | None]:
+def fetch_place(place: str, network: str = DEFAULT_NETWORK) -> tuple[Any, Layer, Layer | None]:
     """Ask OpenStreetMap for a place by name; return its boundary, streets and water, in degrees.
 
     Only the name leaves this machine, and then the outline of the place: nothing about any data.
@@ -137,7 +166,8 @@ def fetch_place(place: str) -> tuple[Any, Layer, Layer | None]:
         boundary = shapely.force_2d(shapely.union_all(shape_array(osmnx.geocode_to_gdf(place).geometry)))
         if boundary.geom_type not in POLYGONS:
             raise InputError(f"In OpenStreetMap '{place}' is a point, not an area. Name a town, or give its bounds.")
-        graph = osmnx.graph_from_polygon(boundary, network_type="drive", retain_all=True, truncate_by_edge=True)
+        wanted = "all_public" if network == "all" else network
+        graph = osmnx.graph_from_polygon(boundary, network_type=wanted, retain_all=True, truncate_by_edge=True)
         roads = streets_of(graph, place)
         water = _fetch_water(osmnx, boundary, place)
     return boundary, roads, water
@@ -154,7 +184,7 @@ def _fetch_water(osmnx: Any, boundary: Any, place: str) -> Layer | None:
     coast = [shape for row, shape in found if row.get("natural") == "coastline"]
     inland = [shape for row, shape in found if is_water(row) and shape.geom_type in POLYGONS]
     polygons = [*enclose_sea(coast, boundary, place), *inland]
-    return Layer(shape_array(polygons), pa.table({}), DEGREES, place) if polygons else None
+    return Layer(shape_array(polygons), pa.table({}), DEGREES, place, ATTRIBUTION) if polygons else None
 
 
 @contextlib.contextmanager

@@ -49,6 +49,10 @@ class World:
         The only area where people can be, if one was given.
     roads
         Lines with attributes, not cleaned.
+    name
+        What the place is called, for titles; a file's own name if nothing else is known.
+    attribution
+        Who is to be named where water and roads are drawn.
 
     Examples
     --------
@@ -64,6 +68,8 @@ class World:
     out_of_bounds: Any = None
     given_land: Any = None
     roads: Roads | None = None
+    name: str = ""
+    attribution: str = ""
 
     def __post_init__(self) -> None:
         if self.boundary_m.area < LEAST_AREA:
@@ -80,6 +86,9 @@ class World:
         out_of_bounds: Given | None = None,
         land: Given | None = None,
         roads: Given | None = None,
+        network: str = osm.DEFAULT_NETWORK,
+        name: str = "",
+        attribution: str = "",
     ) -> "World":
         """Make a world from a boundary and layers.
 
@@ -99,6 +108,12 @@ class World:
             Polygons outside of which nobody can be.
         roads
             Lines; their attributes `highway` (class) and `bridge` are used, and all others are kept.
+        network
+            Which streets to take from an OpenStreetMap file: those to "drive", "bike" or "walk" on, or "all".
+        name
+            What the place is called, for titles.
+        attribution
+            Who is to be named where layers are drawn; OpenStreetMap's files add their own.
 
         Examples
         --------
@@ -107,44 +122,51 @@ class World:
         >>> pv.World.make((10.0, 50.0, 10.02, 50.012), out_of_bounds=river)
         <World: 1.43 × 1.33 km, 90% land, no roads; bounds 10, 50, 10.02, 50.012 in EPSG:4326>
         """
+        osm.check_network(network)
         crs = crs_name(parse_crs(crs))
         area = _boundary(boundary, crs)
         projection = Projection.over(area.bounds, crs)
         projection.check(area.bounds)
-        out_of_bounds = osm.open_layer(out_of_bounds, POLYGONS, area, crs)
-        roads = osm.open_layer(roads, LINES, area, crs)
+        out_of_bounds = osm.open_layer(out_of_bounds, POLYGONS, area, crs, network)
+        roads = osm.open_layer(roads, LINES, area, crs, network)
+        named = [attribution, *(layer.attribution for layer in (out_of_bounds, roads) if isinstance(layer, Layer))]
         return cls(
             area,
             projection,
             _polygons(out_of_bounds, "out_of_bounds", area, projection),
             _polygons(land, "land", area, projection),
             _roads(roads, area, projection),
+            name,
+            ", ".join(dict.fromkeys(filter(None, named))),
         )
 
     @classmethod
-    def from_place(cls, place: str) -> "World":
+    def from_place(cls, place: str, *, network: str = osm.DEFAULT_NETWORK) -> "World":
         """Make a world from the name of a place, with its streets and water as OpenStreetMap has them.
 
-        Needs the internet and the extra `osm`. The name must be your own choice: never look it up from the data.
+        Needs the internet and the extra `osm`. The name must be your own choice: never look it up from the data. The
+        network is one of streets to "drive", "bike" or "walk" on, or "all" of them.
         """
-        boundary, roads, water = osm.fetch_place(place)
-        return cls.make(boundary, out_of_bounds=water, roads=roads)
+        osm.check_network(network)
+        boundary, roads, water = osm.fetch_place(place, network)
+        return cls.make(boundary, out_of_bounds=water, roads=roads, name=place.partition(",")[0])
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> "World":
         """Read a world that `write` has written."""
-        crs, areas, layer = package.read(path)
+        crs, areas, layer, labels = package.read(path)
         boundary = areas["boundary"]
         projection = Projection.over(boundary.bounds, crs_name(parse_crs(crs)))
         projection.check(boundary.bounds)
         # A reader may choose narrower types than were written.
         roads = None if layer is None else Roads(layer.geometries, plain_attributes(layer.attributes), projection)
-        return cls(boundary, projection, areas["out_of_bounds"], areas["land"], roads)
+        return cls(boundary, projection, areas["out_of_bounds"], areas["land"], roads, **labels)
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the world to one GeoPackage, whole or not at all; one that exists is replaced only with `force`."""
         areas = dict(zip(package.AREAS, (self.boundary, self.out_of_bounds, self.given_land), strict=True))
-        package.write(Path(path), self.projection.crs, areas, self.roads, force=force)
+        labels = {"name": self.name, "attribution": self.attribution}
+        package.write(Path(path), self.projection.crs, areas, self.roads, labels, force=force)
 
     @cached_property
     def boundary_m(self) -> Any:
@@ -196,7 +218,7 @@ class World:
 
     @cached_property
     def digest(self) -> str:
-        """A SHA-256 of all that is in the world, the same after writing and reading."""
+        """A SHA-256 of all that is in the world but its labels, the same after writing and reading."""
         digest = hashlib.sha256(b"pointveil world 1")
         content = {
             "crs": self.projection.crs.encode(),

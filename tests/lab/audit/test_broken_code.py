@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import pointveil.engines.at_most
+import pointveil.engines.base
 import pointveil.partition.base
 import pointveil.releases
 import pointveil.vault.kernel
@@ -18,6 +19,7 @@ from pointveil.statement import wording
 
 SUBJECTS = subjects(persons=True)
 vault = pointveil.vault.vault
+base = pointveil.engines.base
 Patch = Callable[[pytest.MonkeyPatch], None]
 
 
@@ -28,18 +30,18 @@ def too_little_noise(patch: pytest.MonkeyPatch) -> None:
 
 def shifted_noise_for_busy_cells(patch: pytest.MonkeyPatch) -> None:
     """Counts above zero get one more, so a single point stands out twice as far."""
-    honest = vault.tally_cells
-    patch.setattr(vault, "tally_cells", lambda *question: honest(*question) * 2)
+    honest = base.tally_cells
+    patch.setattr(base, "tally_cells", lambda *question: honest(*question) * 2)
 
 
 def neighbours_counted_too(patch: pytest.MonkeyPatch) -> None:
-    honest = vault.tally_cells
+    honest = base.tally_cells
 
     def tally(cells: Any, xy: Any, size: int, codes: Any) -> Any:
         exact = honest(cells, xy, size, codes)
         return exact + np.roll(exact, 1)
 
-    patch.setattr(vault, "tally_cells", tally)
+    patch.setattr(base, "tally_cells", tally)
 
 
 def noise_from_a_seed(patch: pytest.MonkeyPatch) -> None:
@@ -84,36 +86,36 @@ def exact_total_in_the_statement(patch: pytest.MonkeyPatch) -> None:
         return said.model_copy(update={"numerics": f"{said.numerics}; {counted[-1] if counted else 0} points"})
 
     counted: list[int] = []
-    honest_tally = vault.tally_cells
+    honest_tally = base.tally_cells
 
     def tally(cells: Any, xy: Any, size: int, codes: Any) -> Any:
         counted.append(len(xy))
         return honest_tally(cells, xy, size, codes)
 
     patch.setattr(vault, "describe", describe)
-    patch.setattr(vault, "tally_cells", tally)
+    patch.setattr(base, "tally_cells", tally)
 
 
 def an_error_for_a_lonely_point(patch: pytest.MonkeyPatch) -> None:
-    honest = vault.tally_cells
+    honest = base.tally_cells
 
     def tally(cells: Any, xy: Any, size: int, codes: Any) -> Any:
         if len(xy) == 1:
             raise ValueError
         return honest(cells, xy, size, codes)
 
-    patch.setattr(vault, "tally_cells", tally)
+    patch.setattr(base, "tally_cells", tally)
 
 
 def outliers_dropped(patch: pytest.MonkeyPatch) -> None:
     """Points far from the middle of all others are dropped: one person moves the middle."""
-    honest = vault.tally_cells
+    honest = base.tally_cells
 
     def tally(cells: Any, xy: Any, size: int, _: Any) -> Any:
         near = xy[np.linalg.norm(xy - xy.mean(axis=0), axis=1) < 200] if len(xy) else xy
         return honest(cells, near, size)
 
-    patch.setattr(vault, "tally_cells", tally)
+    patch.setattr(base, "tally_cells", tally)
 
 
 QUICK = ("vault.count", "ugrid-uni")

@@ -7,22 +7,24 @@ import numpy as np
 import pytest
 
 import pointveil.engines.at_most
+import pointveil.engines.base
 import pointveil.formats.codes
 import pointveil.vault.vault
 from pointveil.lab.audit import FAST, audit, subjects
 
 SUBJECTS = subjects(persons=True)
 vault = pointveil.vault.vault
+base = pointveil.engines.base
 Patch = Callable[[pytest.MonkeyPatch], None]
 
 
 def tables_counted_twice(patch: pytest.MonkeyPatch) -> None:
-    honest = vault.tally_cells
+    honest = base.tally_cells
 
     def tally(cells: Any, xy: Any, size: int, codes: Any = ()) -> Any:
         return honest(cells, xy, size, codes) * (2 if codes else 1)
 
-    patch.setattr(vault, "tally_cells", tally)
+    patch.setattr(base, "tally_cells", tally)
 
 
 def an_unlisted_value_shifts_all_others(patch: pytest.MonkeyPatch) -> None:
@@ -36,14 +38,14 @@ def an_unlisted_value_shifts_all_others(patch: pytest.MonkeyPatch) -> None:
 
 
 def an_error_for_a_lonely_value(patch: pytest.MonkeyPatch) -> None:
-    honest = vault.tally_cells
+    honest = base.tally_cells
 
     def tally(cells: Any, xy: Any, size: int, codes: Any = ()) -> Any:
         if codes and len(xy) and np.bincount(codes[0]).min(initial=9, where=np.bincount(codes[0]) > 0) == 1:
             raise ValueError
         return honest(cells, xy, size, codes)
 
-    patch.setattr(vault, "tally_cells", tally)
+    patch.setattr(base, "tally_cells", tally)
 
 
 def everybody_kept(patch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import pointveil.engines.at_most
+import pointveil.engines.base
 import pointveil.vault.cleaning
 import pointveil.vault.kernel
 import pointveil.vault.noise
@@ -21,6 +22,7 @@ from pointveil.vault import NoisyCounts, Share
 
 SUBJECTS = subjects(persons=True)
 vault = pointveil.vault.vault
+base = pointveil.engines.base
 Patch = Callable[[pytest.MonkeyPatch], None]
 RNG = np.random.default_rng()
 
@@ -31,10 +33,7 @@ def answer_with(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
     def count(self: Any, cells: Any, share: Share) -> NoisyCounts:
         size, k = len(cells), self.points_per_unit
         self._spend(wording.Spend(share.purpose, share.epsilon, "count", size))
-        exact = vault.ask(
-            lambda: self._Vault__engine.sum(lambda xy, codes: vault.tally_cells(cells, xy, size, codes), size),
-            share.epsilon,
-        )
+        exact = vault.ask(lambda: self._Vault__engine.sums([base.Tally(cells, size)])[0], share.epsilon)
         noise = pointveil.vault.noise.NOISES["exact"](share.epsilon / k).draw(size, pointveil.vault.noise.secure_words)
         return NoisyCounts(change(exact, noise, cells=cells, vault=self), share.purpose, share.epsilon, k)
 
@@ -43,8 +42,8 @@ def answer_with(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
 
 def change_points(patch: pytest.MonkeyPatch, change: Callable[[Any], Any]) -> None:
     """Let `change` choose among the points before they are counted."""
-    honest = vault.tally_cells
-    patch.setattr(vault, "tally_cells", lambda cells, xy, size, _: honest(cells, change(xy), size))
+    honest = base.tally_cells
+    patch.setattr(base, "tally_cells", lambda cells, xy, size, _: honest(cells, change(xy), size))
 
 
 def change_noise(patch: pytest.MonkeyPatch, change: Callable[[Any], Any]) -> None:
@@ -221,13 +220,13 @@ def second_half_like_the_first(patch: pytest.MonkeyPatch) -> None:
 
 def counted_in_the_mirror_too(patch: pytest.MonkeyPatch) -> None:
     """Everybody is counted a second time, in the cell that lies across the middle of the world."""
-    honest = vault.tally_cells
+    honest = base.tally_cells
 
     def tally(cells: Any, xy: Any, size: int, codes: Any) -> Any:
         exact = honest(cells, xy, size, codes)
         return exact + exact[::-1]
 
-    patch.setattr(vault, "tally_cells", tally)
+    patch.setattr(base, "tally_cells", tally)
 
 
 def centred_on_the_people(patch: pytest.MonkeyPatch) -> None:
@@ -258,7 +257,7 @@ def as_many_as_there_are(patch: pytest.MonkeyPatch) -> None:
 
 def full_cells_in_the_statement(patch: pytest.MonkeyPatch) -> None:
     """The statement gives the number of cells that have somebody."""
-    honest_tally, honest_describe, full = vault.tally_cells, wording.describe, [0]
+    honest_tally, honest_describe, full = base.tally_cells, wording.describe, [0]
 
     def tally(cells: Any, xy: Any, size: int, codes: Any) -> Any:
         exact = honest_tally(cells, xy, size, codes)
@@ -270,7 +269,7 @@ def full_cells_in_the_statement(patch: pytest.MonkeyPatch) -> None:
         questions = tuple(each.model_copy(update={"cells": full[0]}) for each in said.questions)
         return said.model_copy(update={"questions": questions})
 
-    patch.setattr(vault, "tally_cells", tally)
+    patch.setattr(base, "tally_cells", tally)
     patch.setattr(vault, "describe", describe)
 
 

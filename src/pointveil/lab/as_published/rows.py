@@ -11,9 +11,9 @@ import numpy as np
 from pointveil.cells import Floats
 from pointveil.errors import InputError
 from pointveil.lab.as_published import kernel, regions, road
+from pointveil.landing import to_lattice
 from pointveil.partition import Counted
 from pointveil.placement import Uniform, WeightedUniform
-from pointveil.releases import to_lattice
 from pointveil.statement import MethodUsed, Statement
 from pointveil.synthetic import SyntheticPoints
 from pointveil.vault import Rehearsal

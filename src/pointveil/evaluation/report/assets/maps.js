@@ -79,6 +79,16 @@ class Atlas {
     this.drawn = (this.drawn || 0) + 1;
   }
 
+  // A clear image to draw points in, the same one for every map and frame.
+  sheet(width, height) {
+    if (!this.image || this.image.width !== width || this.image.height !== height) {
+      this.image = new ImageData(width, height);
+      this.ink.width = width; this.ink.height = height;
+    }
+    this.image.data.fill(0);
+    return this.image;
+  }
+
   drawBase(width, height, ratio) {
     this.base.width = width; this.base.height = height;
     const pen = this.base.getContext("2d"), { x, y, scale } = this.view;
@@ -196,21 +206,24 @@ class Dots {
   get length() { return this.places.length / 2; }
 
   paint(pen, atlas, width, height, ratio) {
-    const counts = this.count(atlas, width, height, ratio), image = new ImageData(width, height);
-    const [red, green, blue] = rgb(colour(this.ink)), zoom = atlas.view.scale / atlas.fitted;
-    const shown = this.lit ? this.lit.reduce((sum, one) => sum + one, 0) : this.length;
-    const strength = Math.min(0.9, 0.28 * Math.pow(zoom, 0.6) * Math.sqrt(100000 / Math.max(shown, 1000)));
-    const shade = new Uint8ClampedArray(256);
-    for (let n = 1; n < 256; n++) shade[n] = 255 * (1 - Math.pow(1 - strength, n));
-    const pixels = new Uint32Array(image.data.buffer), base = (blue << 16) | (green << 8) | red;
-    for (let k = 0; k < counts.length; k++) if (counts[k]) pixels[k] = ((shade[counts[k]] << 24) | base) >>> 0;
-    atlas.ink.width = width; atlas.ink.height = height;
-    atlas.ink.getContext("2d").putImageData(image, 0, 0);
+    const image = atlas.sheet(width, height), pixels = new Uint32Array(image.data.buffer);
+    this.dot(pixels, this.inks(atlas.view.scale / atlas.fitted), atlas, width, height, ratio);
+    const ink = atlas.ink.getContext("2d");
+    ink.putImageData(image, 0, 0);
     pen.drawImage(atlas.ink, 0, 0);
   }
 
-  count(atlas, width, height, ratio) {
-    const counts = new Uint8Array(width * height), { x, y, scale } = atlas.view, { places, lit } = this;
+  // What a pixel becomes where one more point lies, by how opaque it was.
+  inks(zoom) {
+    const [red, green, blue] = rgb(colour(this.ink)), base = (blue << 16) | (green << 8) | red, inks = new Uint32Array(256);
+    const shown = this.lit ? this.lit.reduce((sum, one) => sum + one, 0) : this.length;
+    const strength = Math.min(0.9, 0.28 * Math.pow(zoom, 0.6) * Math.sqrt(100000 / Math.max(shown, 1000)));
+    for (let before = 0; before < 256; before++) inks[before] = (Math.round(before + strength * (255 - before)) << 24) | base;
+    return inks;
+  }
+
+  dot(pixels, inks, atlas, width, height, ratio) {
+    const { x, y, scale } = atlas.view, { places, lit } = this;
     const size = Math.max(1, Math.min(6 * ratio, Math.round(ratio * (0.8 + 0.75 * Math.log2(Math.max(1, scale / atlas.fitted))))));
     const left = width / 2 - x * scale, top = height / 2 + y * scale, back = (size - 1) >> 1;
     for (let k = 0; k < places.length; k += 2) {
@@ -218,9 +231,8 @@ class Dots {
       const px = Math.floor(left + places[k] * scale) - back, py = Math.floor(top - places[k + 1] * scale) - back;
       if (px < 0 || py < 0 || px + size > width || py + size > height) continue;
       for (let row = py; row < py + size; row++)
-        for (let at = row * width + px, end = at + size; at < end; at++) if (counts[at] < 255) counts[at]++;
+        for (let at = row * width + px, end = at + size; at < end; at++) pixels[at] = inks[pixels[at] >>> 24];
     }
-    return counts;
   }
 
   within(centre, reach) {
