@@ -13,6 +13,7 @@ what all records of Beijing tell. Everything is a rehearsal: repeatable, and not
 import os
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,9 @@ def clumps(seed: int = 7) -> tuple[World, Any]:
     world = World.make((5.0, 52.0, 5.1, 52.06))
     xy = rng.uniform(0, world.size, (40, 2))
     for spread, children in ((900, 6), (300, 6), (90, 6), (30, 5)):
-        parents = xy[rng.choice(len(xy), len(xy) * children, p=(weight := rng.pareto(1.5, len(xy)) + 0.2) / weight.sum())]
+        parents = xy[
+            rng.choice(len(xy), len(xy) * children, p=(weight := rng.pareto(1.5, len(xy)) + 0.2) / weight.sum())
+        ]
         xy = parents + rng.normal(0, spread, parents.shape)
     return world, table(world, rng.permutation(xy[world.on_land(xy)])[:80_000])
 
@@ -99,7 +102,7 @@ def coverage(name: str, method: str, epsilon: str, seeds: int) -> None:
     for radius in np.unique(found[:, 0]):
         true, off = found[found[:, 0] == radius, 1:].T
         ends = np.quantile(true[true >= LEAST], (0, 1 / 3, 2 / 3, 1)) if (true >= LEAST).any() else np.zeros(4)
-        thirds = [(true >= max(low, LEAST)) & (true <= high) for low, high in zip(ends[:-1], ends[1:], strict=True)]
+        thirds = [(true >= max(low, LEAST)) & (true <= high) for low, high in pairwise(ends)]
         groups = [true < LEAST, true >= LEAST, *thirds]
         told = (f"{np.mean(off[group] <= SIGMA):.1%} ({group.sum():,})" if group.sum() else "–" for group in groups)
         print(f"| {name} | {radius:.0f} m | {' | '.join(told)} |", flush=True)
@@ -108,7 +111,9 @@ def coverage(name: str, method: str, epsilon: str, seeds: int) -> None:
 def worth(seeds: int) -> None:
     """Print effective samples of Beijing against all its records, measured and stated."""
     world, _ = load("beijing")
-    everybody = pq.read_table(Path(os.environ["POINTVEIL_DATA"], "beijing", "points_all.parquet"), columns=["lon", "lat"])
+    everybody = pq.read_table(
+        Path(os.environ["POINTVEIL_DATA"], "beijing", "points_all.parquet"), columns=["lon", "lat"]
+    )
     whole = Vault.rehearse(everybody, world, epsilon=1, seed=0).exact_points()
     for size in SIZES:
         for epsilon in ("1/2", "1", "2"):

@@ -49,6 +49,7 @@ def test_an_area_may_have_any_form(released: pv.SyntheticPoints) -> None:
     there = Transformer.from_crs(4326, 3067, always_xy=True).transform
 
     for form, options in (
+        (AREA.bounds, {}),
         (halves, {}),
         (gpd.GeoDataFrame(geometry=halves, crs=4326).to_crs(3067), {}),
         (shapely.transform(AREA, lambda xy: np.column_stack(there(*xy.T))), {"crs": "EPSG:3067"}),

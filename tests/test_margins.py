@@ -11,7 +11,7 @@ from scipy.spatial import KDTree
 import pointveil as pv
 from pointveil.demo import city
 from pointveil.demo.people import people
-from pointveil.margins import margins_of
+from pointveil.margins import margins_of, unevenness
 from pointveil.statement import Margins, parse_statement
 from pointveil.surveys import Survey
 from pointveil.vault import NoisyCounts, Vault
@@ -81,8 +81,18 @@ def test_noise_that_is_wider_widens_margins(helsinki: tuple[World, np.ndarray], 
     assert noisier.effective_sample < margins.effective_sample < 1
 
 
+def test_adaptive_grids_have_margins_too(helsinki: tuple[World, np.ndarray]) -> None:
+    world, places = helsinki
+
+    made = pv.synthesize(Vault.rehearse(places, world, epsilon=1, seed=2), "agrid-uni", seed=1)
+    found = made.count((*places[0], 200.0))
+
+    assert found.margin is not None
+    assert 0 < found.margin < found.value
+
+
 @pytest.mark.parametrize("method", ["ugrid-uni", "road", "clust-kde"])
-def test_a_method_that_a_repetition_would_flatter_has_no_margins(
+def test_a_method_that_puts_people_where_nobody_is_has_no_margins(
     method: str, helsinki: tuple[World, np.ndarray]
 ) -> None:
     world, places = helsinki
@@ -99,16 +109,29 @@ def test_so_few_people_that_blocks_are_not_cut_have_no_margins(helsinki: tuple[W
     assert pv.survey(Vault.rehearse(places[:100], world, epsilon=1, seed=1)).statement.margins is None
 
 
-def test_more_people_are_repeated_as_fewer_with_less_noise(surveyed: Survey, monkeypatch: pytest.MonkeyPatch) -> None:
-    margins = surveyed.statement.margins
-    monkeypatch.setattr("pointveil.margins.MOST_PEOPLE", 8_000)
+def test_neighbours_that_share_unevenly_and_halves_are_told_apart_under_noise() -> None:
+    rng = np.random.default_rng(1)
 
-    fewer = margins_of(surveyed)
+    def answered(true: np.ndarray) -> NoisyCounts:
+        noisy = true + rng.geometric(1 - np.exp(-1), len(true)) - rng.geometric(1 - np.exp(-1), len(true))
+        return NoisyCounts(noisy.astype(np.int64), "count", Fraction(1))
 
-    assert fewer is not None
-    assert margins is not None
-    assert fewer.people == margins.people
-    assert fewer.margin(300, 31_416) == pytest.approx(margins.margin(300, 31_416), rel=0.3)
+    halves = answered(rng.poisson(20, 5000))
+    all_in_one = answered(np.where(np.arange(5000) % 2, 40, 0))
+
+    assert unevenness(halves) < 0.05
+    assert unevenness(all_in_one) == pytest.approx(1, abs=0.05)
+
+
+def test_people_on_few_exact_places_have_no_margins() -> None:
+    world = city()
+    spots = people(world, count=60)
+    crowd = np.repeat(spots[world.on_land(spots)], 400, axis=0)
+
+    made = pv.survey(Vault.rehearse(world.projection.from_metres(crowd), world, epsilon=4, seed=1))
+
+    assert len([question for question in made.statement.questions if question.purpose == "count"]) > 1
+    assert made.statement.margins is None
 
 
 def test_a_statement_with_margins_is_read_back_and_one_without_has_no_such_field(surveyed: Survey) -> None:

@@ -22,7 +22,9 @@ from pointveil.world.projection import Projection
 Floats = NDArray[np.float64]
 CORNERS = 64  # of a quarter of a circle
 NO_MARGIN = "no margin: the statement of this release has none"
-AREAS = "a polygon, a GeoDataFrame or GeoSeries of polygons, or (x, y, radius in metres)"
+AREAS = (
+    "a polygon, a GeoDataFrame or GeoSeries of polygons, (x, y, radius in metres), or bounds (west, south, east, north)"
+)
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,11 @@ def area_in_metres(area: Any, crs: str, plane: Projection, own: Any = None) -> A
     named = getattr(area, "crs", None) if own is None else own
     if hasattr(area, "geometry"):  # of geopandas
         area = shapely.union_all(np.asarray(area.geometry))
-    circle = isinstance(area, tuple | list) and len(area) == 3 and all(isinstance(part, Real) for part in area)
+    numbers = isinstance(area, tuple | list) and all(isinstance(part, Real) for part in area)
+    size = len(area) if numbers else 0
+    circle = size == 3
+    if size == 4:
+        area = shapely.box(*area)
     if not circle and (not isinstance(area, shapely.Geometry) or not shapely.area(area) > 0):
         raise InputError(f"Give {AREAS}, not {type(area).__name__} without an area.")
     shape = shapely.Point(area[:2]) if circle else area

@@ -3,16 +3,16 @@
 import dataclasses
 import math
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import KDTree
 
 from pointveil.cells import Floats, Ints, Leaves, Raster
-from pointveil.keeping import Laws
+from pointveil.columns import Time
 from pointveil.partition import AdaptiveGrid, PlaceMasses, Veil
 from pointveil.statement import Margins
 from pointveil.surveys import Survey
@@ -42,11 +42,14 @@ class Weights(NamedTuple):
 # fitted into. Chosen on Beijing, Porto and Manhattan with epsilons from 1/4 to 4; docs/for-analysts.md has the figures.
 # Uniform grids, clusters and road segments are left out: they put people where nobody is, which is no matter of chance.
 WEIGHTS: Mapping[type, Mapping[str, Weights]] = {
-    Veil: {"count": Weights(1.65, 1.35), "shape": Weights(0.57, 0.19)},
+    Veil: {"count": Weights(1.65, 1.35), "shape": Weights(0.55, 0.19)},
     AdaptiveGrid: {"count": Weights(0.75, 1.1)},
 }
 CHANCE = 0.26  # the same for each person of a part that is cut, who may be on either side of the cut
-EMPTY = 0.2  # the part of the noise that is left where nobody seems to be
+EMPTY = 0.22  # the part of the noise that is left where nobody seems to be
+IN_TABLES = 0.5  # the part of the noise of tables that is left in them
+IN_SLICES = 2.2  # the chance that a person is in a slice or not, and that an area keeps hours of its own
+BY_REGION = " by region"
 ROUNDED = 0.25  # people, squared: points are whole
 
 
@@ -64,7 +67,7 @@ class Circles(NamedTuple):
     """Circles that were tried, (n,) each."""
 
     area: Floats  # square metres
-    count: Floats  # people, as released
+    people: Floats  # as released
     variance: Floats  # of the error of that count
 
 
@@ -93,23 +96,9 @@ def margins_of(survey: Survey) -> Margins | None:
     released = _released_map(survey, rng)
     levels = list(_levels(survey, released, weights))
     found = _table(_try_circles(released, levels, survey.world, rng), survey)
-    return found.model_copy(update={"effective_sample": _effective_sample(released.in_squares(), found)})
-
-
-class ReleasedMap(Protocol):
-    """How many people a release has where."""
-
-    people: Floats  # (places,)
-    side: float  # metres: of a place, about
-
-    def locate(self, cells: Cells) -> Ints:
-        """Return the cell of each place, or -1."""
-
-    def within(self, centres: Floats, radius: float) -> tuple[Ints, Ints]:
-        """Return pairs, (n,) each: the number of a circle, and a place in it."""
-
-    def in_squares(self) -> Floats:
-        """Return the people in each square of 100 m."""
+    return found.model_copy(
+        update={"effective_sample": _effective_sample(released.in_squares(), found, _floor(levels))}
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +121,9 @@ class CellMap:
     def within(self, centres: Floats, radius: float) -> tuple[Ints, Ints]:
         """Return pairs of a circle and a cell whose middle is in it."""
         steps = np.arange(-int(radius / self.side) - 1, int(radius / self.side) + 2)
-        at = [np.floor(middle / self.side).astype(np.int64)[:, None] + steps for middle in centres.T]  # (circles, steps)
+        at = [
+            np.floor(middle / self.side).astype(np.int64)[:, None] + steps for middle in centres.T
+        ]  # (circles, steps)
         apart = [((cell + 0.5) * self.side - middle[:, None]) ** 2 for cell, middle in zip(at, centres.T, strict=True)]
         known = [(cell >= 0) & (cell < most) for cell, most in zip(at, self.raster.shape, strict=True)]
         column, row = (np.where(there, cell, 0) for cell, there in zip(at, known, strict=True))
@@ -143,8 +134,8 @@ class CellMap:
 
     def in_squares(self) -> Floats:
         """Return the people in each square of 100 m."""
-        middle = (np.column_stack([self.raster.column, self.raster.row]) + 0.5) * self.side
-        return _in_squares(middle, self.people)
+        middle = np.column_stack([self.raster.column, self.raster.row]).astype(np.float64) + 0.5
+        return _in_squares(middle * self.side, self.people)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +158,7 @@ class PointMap:
     def within(self, centres: Floats, radius: float) -> tuple[Ints, Ints]:
         """Return pairs of a circle and a point in it."""
         found = self.tree.query_ball_point(centres, radius, return_sorted=False)
-        circle = np.repeat(np.arange(len(found)), [len(each) for each in found])
+        circle = np.repeat(np.arange(len(centres)), np.vectorize(len, otypes=[int])(found))
         return circle, np.concatenate([np.zeros(0, dtype=np.int64), *found]).astype(np.int64)
 
     def in_squares(self) -> Floats:
@@ -178,6 +169,9 @@ class PointMap:
 def _in_squares(xy: Floats, people: Floats) -> Floats:
     column, row = np.floor((xy - xy.min(axis=0)) / SQUARE).astype(np.int64).T
     return np.bincount(column * (row.max() + 1) + row, people).astype(np.float64)
+
+
+ReleasedMap = CellMap | PointMap
 
 
 def _released_map(survey: Survey, rng: np.random.Generator) -> ReleasedMap:
@@ -232,7 +226,7 @@ def _try_circles(released: ReleasedMap, levels: list[Level], world: World, rng: 
         some = centres[: RADII[radius]]
         for group in np.array_split(some, min(len(some), 1 + size * len(some) // AT_A_TIME)):
             circle, place = released.within(group, radius)
-            people = np.bincount(circle, released.people[place], minlength=len(group))
+            people = np.bincount(circle, released.people[place], minlength=len(group)).astype(np.float64)
             variance = _variance(circle, place, released.people[place], levels, len(group))
             found.append(Circles(np.full(len(group), math.pi * radius**2), people, variance))
     return Circles(*map(np.concatenate, zip(*found, strict=True)))
@@ -253,15 +247,20 @@ def _variance(circle: Ints, place: Ints, people: Floats, levels: list[Level], co
         variance += (level.weights.uneven * level.uneven * whole + CHANCE) * cut
         # Each division tells the same count in its own way: what is known from both is surer than from either.
         sure += 1 / np.maximum(np.bincount(pair // parts, variance, minlength=count), 1e-9)
-    return np.asarray(1 / sure + levels[0].noise.max() + ROUNDED)
+    return np.asarray(1 / sure + _floor(levels))
+
+
+def _floor(levels: list[Level]) -> float:
+    """Return the variance that any count has, however few people it is of."""
+    return float(levels[0].noise.max()) + ROUNDED
 
 
 def _table(circles: Circles, survey: Survey) -> Margins:
     """Return smooth deviations by share of the time, area and count, with what the release is worth."""
     areas = np.unique(circles.area)
-    counts = np.array([each for each in COUNTS if each <= max(3 * circles.count.max(), COUNTS[1])])
-    fitted = _fit(_terms(circles.count, circles.area), circles.variance)
-    seen = [circles.count[circles.area == area] for area in areas]
+    counts = np.array([each for each in COUNTS if each <= max(3 * circles.people.max(), COUNTS[1])])
+    fitted = _fit(_terms(circles.people, circles.area), circles.variance)
+    seen = [circles.people[circles.area == area] for area in areas]
 
     def variances(count: Floats) -> Floats:  # (counts,) to (areas, counts)
         # Fewer people than were ever seen are as unsure as the fewest that were; with more than the most, doubt grows.
@@ -269,16 +268,39 @@ def _table(circles: Circles, survey: Survey) -> Margins:
         known = _terms(within.ravel(), np.repeat(areas, len(count))) @ fitted
         return np.asarray(np.exp(known).reshape(within.shape) * np.maximum((count + 1) / (within + 1), 1.0))
 
-    slices = None
-    shares = SHARES if slices else SHARES[-1:]
-    found = [share**2 * variances(counts / share) + slices(counts, share) if slices and share < 1 else variances(counts) for share in shares]
+    by_time = _by_time(survey)
+    shares = SHARES[-1:] if by_time is None else SHARES
+    found = [variances(counts)]
+    if by_time is not None:
+        found = [share**2 * variances(counts / share) + by_time(counts, share) for share in shares]
     return Margins(
         people=survey.prepared.counted.total,
         shares=shares,
         areas=_rounded(areas),
-        counts=counts.tolist(),
+        counts=tuple(counts.tolist()),
         deviations=_rounded(np.sqrt(found)),
     )
+
+
+def _by_time(survey: Survey) -> Callable[[Floats, float], Floats] | None:
+    """Return the variance that a slice of time adds, by count and share of the time; None if no time is kept.
+
+    The noise of the table of regions and bins, as far as the area has its regions; and the chance that a person is in
+    the slice, and not in another.
+    """
+    named = tuple(f"{column.name}: " for column in survey.keep if isinstance(column, Time))
+    tables = [each for each in survey.answers if each.purpose.startswith(named) and each.purpose.endswith(BY_REGION)]
+    if not named or not tables or survey.prepared.laws is None:
+        return None
+    noise = sum(len(each.values) * each.variance for each in tables if isinstance(each, NoisyCounts))  # in the city
+    regions, people = len(survey.prepared.laws.regions), survey.prepared.counted.total
+
+    def added(count: Floats, share: float) -> Floats:
+        covered = count / share * regions / people  # regions; of less than one, its own part of the noise
+        part = np.minimum(covered, covered**2) / regions
+        return np.asarray((IN_TABLES * part * share * noise + IN_SLICES * count) * (1 - share))
+
+    return added
 
 
 def _fit(terms: Floats, variance: Floats) -> Floats:
@@ -296,17 +318,19 @@ def _terms(count: Floats, area: Floats) -> Floats:
     return np.column_stack([np.ones_like(many), many, many**2, wide, wide**2, many * wide])
 
 
-def _rounded(values: Floats) -> list:
+def _rounded(values: Any) -> Any:
     """Return values with three digits, as plain lists."""
     return np.vectorize(lambda value: float(f"{value:.3g}"))(values).tolist()
 
 
-def _effective_sample(people: Floats, margins: Margins) -> float:
+def _effective_sample(people: Floats, margins: Margins, floor: float) -> float:
     """Return (error of a sample)² / (error of the release)², both against the population, in squares of 100 m.
 
-    The release has the errors of the file it was made of, which is itself a sample, and its own.
+    The file that was released is itself a sample, whose error the release has beside its own.
     """
     some = people[people > 0]
-    sample = np.sqrt(some).sum()
-    release = np.sqrt(some + margins.deviation(some, SQUARE**2) ** 2).sum()
-    return float(f"{(sample / release) ** 2:.2g}")
+    own = np.maximum(margins.deviation(some, SQUARE**2) ** 2 - floor, 0.0)  # on average, not for the worst
+    seldom = np.minimum(1.0, 2.5 * np.sqrt(some))  # where less than one person is expected, mostly nobody is
+    sample = (seldom * np.sqrt(some)).sum()
+    release = (seldom * np.sqrt(some + own)).sum()
+    return float(f"{min((sample / release) ** 2, 1.0):.2g}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,51 @@ MOST_ROWS = 500_000
 GEOMETRY = "geometry"
 
 
-def count_by(survey: Survey, by: str | Path, *, time: str | None = None) -> Layer:
+def table(
+    survey: Survey | str | PathLike[str],
+    output: str | PathLike[str],
+    *,
+    by: str | PathLike[str],
+    time: str | None = None,
+    force: bool = False,
+) -> pa.Table:
+    """Count people area by area, with margins, and write that as a table; costs nothing, as often as you like.
+
+    Returned is the same table without shapes: the columns of each area, and `count`, `margin`, `low` and `high`. Nine
+    in ten intervals hold the count of the real file; where that cannot be told, margins are left empty.
+
+    Parameters
+    ----------
+    survey
+        The noisy answers, or the file with them.
+    output
+        The table to write, by its suffix: CSV, which has no shapes; GeoJSON, GeoPackage or GeoParquet.
+    by
+        "h3:9" for the cells of a resolution of H3 (needs that extra), or a file of polygons.
+    time
+        A kept column with a time, to count each of its bins.
+    force
+        Replace the output if it exists.
+
+    Examples
+    --------
+    >>> vault = pv.Vault.open("people.parquet", pv.World.read("helsinki.gpkg"), epsilon=1)
+    >>> pv.survey(vault).write("people.survey")
+    >>> pv.table("people.survey", "counts.csv", by="districts.geojson").column_names
+    ['name', 'count', 'margin', 'low', 'high']
+    """
+    path = Path(output)
+    if path.suffix.lower() not in WRITERS:
+        raise InputError(f"A table is written as {', '.join(WRITERS)}, not as '{path.suffix}'.")
+    from_file = None if isinstance(survey, Survey) else Path(survey)
+    refuse_same(check_target(path), {"the survey": from_file})
+    refuse_existing(path, force=force)
+    found = count_by(Survey.read(from_file) if from_file is not None else survey, by, time=time)  # type: ignore[arg-type]
+    write_whole(path, lambda draft: WRITERS[path.suffix.lower()](draft, found))
+    return found.attributes
+
+
+def count_by(survey: Survey, by: str | PathLike[str], *, time: str | None = None) -> Layer:
     """Return the people in each area, with margins: columns `count`, `margin`, `low` and `high` beside its own.
 
     Parameters
@@ -75,19 +120,6 @@ def count_by(survey: Survey, by: str | Path, *, time: str | None = None) -> Laye
         },
     }
     return Layer(np.repeat(areas.geometries, bin_count), pa.table(columns), areas.crs, "the table")
-
-
-def check_table(path: Path, *, survey: Path, force: bool = False) -> None:
-    """Refuse a table that cannot be written, before anything is counted."""
-    if path.suffix.lower() not in WRITERS:
-        raise InputError(f"A table is written as {', '.join(WRITERS)}, not as '{path.suffix}'.")
-    refuse_same(check_target(path), {"the survey": survey})
-    refuse_existing(path, force=force)
-
-
-def write_table(path: Path, table: Layer) -> None:
-    """Write counts as CSV (without shapes), GeoJSON, GeoPackage or GeoParquet, by the suffix."""
-    write_whole(path, lambda draft: WRITERS[path.suffix.lower()](draft, table))
 
 
 def _places(survey: Survey, total: int, time: str | None) -> tuple[Floats, Any, Time | None]:

@@ -29,21 +29,13 @@ def table(
     pointveil table porto.survey hexagons.gpkg --by h3:9
     """
     from pointveil.counting import NO_MARGIN
-    from pointveil.surveys import Survey
-    from pointveil.tabling import check_table, count_by, write_table
+    from pointveil.tabling import table as count
 
-    check_table(output, survey=survey, force=force)
-    with stage("Counting", quiet=quiet):
-        answers = Survey.read(survey)
-        counted = count_by(answers, by, time=time)
-        write_table(output, counted)
-    margins = answers.statement.margins
+    with stage("Counting", quiet=quiet or json):
+        counted = count(survey, output, by=by, time=time, force=force)
+    known = not counted["margin"].null_count
     if json:
-        columns = counted.attributes.column_names
-        print_json(
-            {"output": str(output), "rows": len(counted.geometries), "columns": columns, "margins": bool(margins)}
-        )
-        return
-    tell(
-        f"Wrote {len(counted.geometries):,} counts to {output}{'.' if margins else f', with {NO_MARGIN}.'}", quiet=quiet
-    )
+        names = counted.column_names
+        print_json({"output": str(output), "rows": len(counted), "columns": names, "margins": known})
+    else:
+        tell(f"Wrote {len(counted):,} counts to {output}{'.' if known else f', with {NO_MARGIN}.'}", quiet=quiet)

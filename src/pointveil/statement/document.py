@@ -18,12 +18,8 @@ from pointveil.statement.signing import SigningKey, canonical, check_signed, sig
 FIRST_SCHEMA: Final = "pointveil-statement-1"
 SCHEMA: Final = "pointveil-statement-2"
 ONE_POINT = "one point"
-IF_ANY = (
-    "columns",
-    "operator_states",
-    "margins",
-    "signature",
-)  # fields that a statement has only if they say something
+# Fields that a statement has only if they say something.
+IF_ANY = ("columns", "operator_states", "margins", "signature")
 PROMISES = (
     (
         "Whether {unit} is in the data changes the probability of any release, and of anything concluded from it, "
