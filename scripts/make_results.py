@@ -1,8 +1,9 @@
 """Run every experiment of the paper, then write docs/results.md with its figures and the table behind them.
 
-    POINTVEIL_DATA=<folder with the cities> python scripts/make_results.py [--workers N] [--only-write]
+    POINTVEIL_DATA=<folder with the cities> python scripts/make_results.py [--workers N] [--only METHOD] [--only-write]
 
-Runs that are in results/ already are kept: delete that folder after a change of a method.
+Runs that are in results/ already are kept: delete that folder after a change of a method. With --only, one method is
+run, and what docs/results.parquet says of all others stays: for when nothing else has changed.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from string import Template
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from PIL import Image
 
 from pointveil.demo import city, draw_comparison
@@ -39,18 +41,37 @@ def main() -> None:
     options.add_argument("--out", type=Path, default=ROOT / "results")
     options.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     options.add_argument("--only-write", action="store_true", help="run nothing; write from what is there")
+    options.add_argument("--only", metavar="METHOD", help="run this method, and keep what is written of the others")
     given = options.parse_args()
     plans = [Plan.read(path) for path in sorted((ROOT / "experiments").glob("*.toml")) if path.stem != "quick"]
+    to_run = plans if given.only is None else [_only(given.only, plan) for plan in plans]
     if not given.only_write:
-        failures = work_through(plans, given.out, data=find_data(None), workers=given.workers, tell=_tell)
+        failures = work_through(to_run, given.out, data=find_data(None), workers=given.workers, tell=_tell)
         print(*failures, sep="\n", file=sys.stderr)
     table = gather(plans, given.out)
+    if given.only is not None:
+        table = _beside(pq.read_table(DOCS / "results.parquet"), table)
     results = Results(table)
     write_table(table, DOCS / "results.parquet")
     _write_summary(results, DOCS / "results.csv")
     draw_all(results, DOCS / "images")
     _draw_visual(next(plan for plan in plans if plan.name == "visual"), DOCS / "images" / "results-visual.png")
     (DOCS / "results.md").write_text(write_page(results), encoding="utf-8")
+
+
+def _only(method: str, plan: Plan) -> Plan:
+    """Return the plan with this method alone, if it has it."""
+    methods = tuple(name for name in plan.all_methods() if name == method)
+    return plan.model_copy(
+        update={"methods": methods, "variants": tuple(one for one in plan.variants if one.method == method)}
+    )
+
+
+def _beside(old: pa.Table, new: pa.Table) -> pa.Table:
+    """Return the new table, and of the old one the methods that were not run anew in the same experiment."""
+    done = {(row["experiment"], row["method"]) for row in new.select(["experiment", "method"]).to_pylist()}
+    stays = [(row["experiment"], row["method"]) not in done for row in old.select(["experiment", "method"]).to_pylist()]
+    return pa.concat_tables([new, old.filter(pa.array(stays))])
 
 
 def write_page(results: Results) -> str:
@@ -64,6 +85,7 @@ def write_page(results: Results) -> str:
         "main_medd": main_table(results, "medd"),
         "main_seconds": main_table(results, "cpu_seconds"),
         "main_nce_shifted": plain_table(results, "main", "nce_shifted_100"),
+        "yardstick": plain_table(results, "yardstick", "nce_shifted_100", "another_sample", "effective_sample_size"),
         "main_total": plain_table(results, "main", "total_count"),
         "epsilon": epsilon_table(results, "epsilon", "porto", "nce_shifted_100"),
         "budget_splits": variants_table(results, "budget-splits", "nce_shifted_100"),

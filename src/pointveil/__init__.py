@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # the names to begin with
     from pointveil.evaluation import evaluate as evaluate
     from pointveil.ledger import Ledger as Ledger
     from pointveil.planning import plan as plan
+    from pointveil.priors import with_prior as with_prior
     from pointveil.reading import read as read
     from pointveil.releases import draw as draw
     from pointveil.releases import release as release

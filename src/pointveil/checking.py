@@ -15,9 +15,10 @@ from pyproj import CRS
 from pointveil.columns import Column, check_keep
 from pointveil.errors import InputError, PointveilError
 from pointveil.files.crs import is_geographic, short_name, transform
-from pointveil.files.places import public_name
-from pointveil.ledger import Account, open_ledger
+from pointveil.files.places import local_path, public_name
+from pointveil.ledger import DEFAULT_CAP, Account, exact, open_ledger
 from pointveil.methods import Method, find_method
+from pointveil.priors import with_prior
 from pointveil.synthetic import as_named
 from pointveil.terms import CheckTerms, Terms, on
 from pointveil.vault import Vault, exact_epsilon
@@ -68,7 +69,7 @@ class Checked:
     unit: str | None = None  # what would be protected
     left_out: tuple[str, ...] = ()  # the names of all other columns
     dataset: str | None = None  # its name in the ledger
-    account: Account | None = None  # of that name, if there is one
+    account: Account | None = None  # of that name, as it stands or would be opened; None without a ledger
 
     @property
     def ok(self) -> bool:
@@ -101,10 +102,12 @@ class Settled:
 
 
 def settle(terms: Terms) -> Settled:
-    """Turn what was said into what it means, and refuse what cannot be; no file is opened but the world's."""
+    """Turn what was said into what it means, and refuse what cannot be; only public files are opened."""
     if isinstance(terms.source, World):
         raise InputError("The private points come first, then the world.")
     world = terms.world if isinstance(terms.world, World) else World.read(terms.world)
+    if terms.prior is not None:
+        world = with_prior(world, terms.prior, private=local_path(as_named(terms.source)))
     method = find_method(terms.method) if terms.split is None else find_method(terms.method).with_split(terms.split)
     epsilon, most = exact_epsilon(terms.epsilon), check_person(terms.person, terms.max_points)
     check_method(method, world, epsilon, most)
@@ -125,10 +128,10 @@ def check(terms: CheckTerms) -> Checked:
     ----------
     source, world, epsilon, method, split, noise
         As for `release`.
-    columns, crs, person, max_points, unit, keep
+    columns, crs, person, max_points, unit, keep, prior
         As for `release`.
-    ledger, dataset
-        Where epsilon would be charged, and under which name.
+    ledger, dataset, cap
+        Where epsilon would be charged, under which name, and the most that may be spent on it.
 
     Examples
     --------
@@ -141,15 +144,26 @@ def check(terms: CheckTerms) -> Checked:
         settled = settle(terms)
         vault = settled.open(terms, ledger=None)
         book = open_ledger(terms.ledger)
-        account = None if book is None else book.find(name)
+        account = None if book is None else book.find(name) or _opened(name, terms.cap)
     except PointveilError as fault:
         return Checked((Finding("refused", str(fault)),), dataset=name)
     layout, protects = vault.layout, vault.statement.guarantee.unit
     found = [*look(vault, terms, settled.epsilon)]
     if account is not None and account.left < settled.epsilon:
-        found.append(Finding("refused", f"Only epsilon {float(account.left):g} is left for '{name}' in the ledger."))
+        found.append(Finding("refused", _too_little(account)))
     used = (layout.x, layout.y or "y") if layout.x else (layout.geometry or "geometry",)
     return Checked(tuple(found), layout.format, used, layout.crs, protects, layout.left_out, name, account)
+
+
+def _opened(name: str, cap: object) -> Account:
+    """Return the account that the first release of a dataset would open."""
+    return Account(name, (), DEFAULT_CAP if cap is None else exact(cap), Fraction(0), 0)
+
+
+def _too_little(account: Account) -> str:
+    if not account.charges and account.cap == DEFAULT_CAP:
+        return f"That is more than the usual cap of a dataset, {DEFAULT_CAP}. Say --cap (cap=) if more may be spent."
+    return f"Only epsilon {float(account.left):g} is left for '{account.name}' in the ledger."
 
 
 def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:
@@ -167,7 +181,9 @@ def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:
             f"Name the column, --person {shlex.quote(owners[0])} (person=), or confirm with --unit point (unit=).",
         )
     if dropped:
-        left_out = f"Left out of the synthetic file: {', '.join(dropped)}. To keep a column, name it with --keep."
+        left_out = (
+            f"Left out of the synthetic file: {', '.join(dropped)}. To keep a column, declare it (--keep, keep=)."
+        )
         yield Finding("warning", left_out)
     times = [name for name in dropped if says_time(name)]
     if times:
@@ -295,6 +311,8 @@ def check_world(method: Method, world: World) -> None:
 def check_method(method: Method, world: World, epsilon: Fraction, points: int) -> None:
     """Refuse what `check_world` does, and noise too wide to be drawn for units of so many points."""
     check_world(method, world)
+    if world.prior is not None and not getattr(method.partitioner, "uses_prior", False):
+        raise InputError(f"The method '{method.name}' cannot use a prior. Use veil, or leave the prior out.")
     least = min(method.shares().values()) * epsilon / points
     if least < LEAST_PER_POINT:
         most = int(least * points / LEAST_PER_POINT)

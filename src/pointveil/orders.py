@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import logging
 import secrets
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from pointveil.errors import InputError, PointveilError
 from pointveil.files.crs import crs_name, known_crs
 from pointveil.files.places import is_database, local_path, public_name, store_of
 from pointveil.files.whole import check_room, check_target, refuse_existing, refuse_same
-from pointveil.ledger import Ledger, open_ledger
+from pointveil.ledger import Ledger, exact, open_ledger
 from pointveil.methods import Method
 from pointveil.statement import SigningKey, find_key
 from pointveil.surveys import Survey, edition, in_words
@@ -161,18 +162,23 @@ def _facts(terms: SurveyTerms, settled: Settled, form: str) -> dict[str, Any]:
         "seed": str(None if terms.seed is None else int(terms.seed)),
         "small": "yes" if terms.small else "",
         "edition": in_words(edition(method.edition)),
+        "prior": {} if settled.world.prior is None else settled.world.prior.facts,
     }
     return facts | ({"keep": [column.to_dict() for column in settled.keep]} if settled.keep else {})
 
 
 def _set_cap(cap: object, dataset: str, book: Ledger | None) -> Iterator[str]:
-    """Set the cap of a dataset that is new to the ledger; say so if it is not."""
+    """Set the cap of a dataset that is new to the ledger; yield a sentence if it has another."""
     if cap is None or book is None:
         return
-    if book.find(dataset) is None:
-        book.set_cap(dataset, cap)  # type: ignore[arg-type]
-    else:
-        yield f"'{dataset}' keeps its cap. Change it with: pointveil ledger cap '{dataset}' EPSILON"
+    account, wanted = book.find(dataset), exact(cap)
+    if account is None:
+        book.set_cap(dataset, wanted)
+    elif account.cap != wanted:
+        yield (
+            f"'{dataset}' keeps its cap of {float(account.cap):g}. "
+            f"Change it with: pointveil ledger cap {shlex.quote(dataset)} {float(wanted):g}"
+        )
 
 
 def check_output(

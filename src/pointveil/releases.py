@@ -71,6 +71,9 @@ def release(terms: ReleaseTerms) -> SyntheticPoints:
         "point" confirms that single points are to be protected where a column looks as if it said whose they are.
     keep
         The columns to keep beside the place: `Time`, `Category`, `Number` or `Id`, or texts as for --keep.
+    prior
+        What is already public about where people are, to guide `veil`, at no cost: see `with_prior`. Never give private
+        points here that were not paid for.
     noise
         "exact" (our own sampler) or "opendp" (needs that extra).
     ledger, dataset
@@ -86,7 +89,7 @@ def release(terms: ReleaseTerms) -> SyntheticPoints:
         The total is asked first, with its share of epsilon. If it is hardly more than noise, StoppedError is raised,
         nothing is written and the other shares are given back, unless this says to go on.
     cap
-        The most that may ever be spent on this dataset, for its first release (default: 10); later ones keep it.
+        The most that may ever be spent on this dataset, for its first release (default: 3); later ones keep it.
     owner, purpose, period, note
         Who answers for the release, what it is for, which period the data are about, and anything else: recorded in
         the ledger and in the statement, as what the operator states.

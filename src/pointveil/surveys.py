@@ -42,7 +42,7 @@ from pointveil.statement import (
 )
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites, Vault
 from pointveil.version import __version__
-from pointveil.world import World
+from pointveil.world import Prior, World
 
 VERSION = 1
 SURVEY_BEGINS = b"PK\x03\x04"
@@ -98,8 +98,12 @@ class Survey:
 
     def bound(self) -> Survey:
         """Return the same survey with a statement that says which answers, method and form it is about."""
-        columns = digest_of({"columns": list(self.statement.columns)}) if self.statement.columns else None
-        recorded = _recorded(self._described(), self.answers).model_copy(update={"columns_sha256": columns})
+        columns, prior = self.statement.columns, self.statement.prior
+        named = {
+            "columns_sha256": digest_of({"columns": list(columns)}) if columns else None,
+            "prior_sha256": digest_of({"prior": prior.model_dump()}) if prior else None,
+        }
+        recorded = _recorded(self._described(), self.answers).model_copy(update=named)
         return dataclasses.replace(self, statement=self.statement.model_copy(update={"survey": recorded}))
 
     def check(self) -> None:
@@ -166,6 +170,9 @@ class Survey:
         for number, answer in enumerate(self.answers):
             for name, values in _arrays(answer).items():
                 content[f"answers/{number}-{name}.npy"] = _array_bytes(values)
+        if (prior := self.world.prior) is not None:
+            content["prior/square.npy"] = _array_bytes(prior.square)
+            content["prior/weight.npy"] = _array_bytes(prior.weight)
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w") as archive:
             for name, member in content.items():
@@ -175,12 +182,14 @@ class Survey:
 
     def _described(self) -> Described:
         """Return all but the world and the values of the answers, as plain facts."""
-        used = self.method
+        used, prior = self.method, self.world.prior
+        guided = {} if prior is None else {"prior": {"source": dict(prior.source), "side": prior.side}}
         return {
             "version": VERSION,
             "method": {"name": used.name, "parameters": used.parameters, "split": used.split_texts()},
             "layout": dataclasses.replace(self.layout, left_out=()).to_dict(),
             "answers": [_describe(answer) for answer in self.answers],
+            **guided,
         }
 
     @classmethod
@@ -322,7 +331,11 @@ def _unpacked(content: bytes, public_key: str | None) -> tuple[Statement, Descri
             raise ValueError("it is of another version")
         described = enumerate(description["answers"])
         answers = tuple(_restore(answer, partial(load, number)) for number, answer in described)
-        return statement, description, answers, _world(archive), signed
+        world = _world(archive)
+        if (known := description.get("prior")) is not None:
+            square, weight = (_array(_member(archive, f"prior/{name}.npy")) for name in ("square", "weight"))
+            world = dataclasses.replace(world, prior=Prior(known["source"], float(known["side"]), square, weight))
+        return statement, description, answers, world, signed
 
 
 def edition(method: str) -> dict[str, str]:
@@ -465,6 +478,9 @@ def _check_bound(statement: Statement, description: Described, answers: Answers,
     """Return what was checked; raise VerificationError if something is not what the statement is about."""
     if world.digest != statement.domain.world_sha256:
         raise VerificationError("The world is not the one that the statement is about: it was exchanged.")
+    stated = None if statement.prior is None else statement.prior.used_sha256
+    if stated != (None if world.prior is None else world.prior.digest):
+        raise VerificationError("The prior is not the one of the statement: it was exchanged, added or left out.")
     asked = [(one.purpose, one.epsilon, one.sensitivity) for one in statement.questions]
     if asked != [(one.purpose, str(one.epsilon), one.points_per_unit) for one in answers]:
         raise VerificationError("The answers are not those to the questions of the statement.")

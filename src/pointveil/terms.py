@@ -35,9 +35,11 @@ class Terms:
     max_points: int | None = None
     unit: str | None = None
     keep: Any = ()
+    prior: str | PathLike[str] | None = None
     noise: str = "exact"
     ledger: Ledger | str | PathLike[str] | Own | None = OWN
     dataset: str | None = None
+    cap: object = None
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,6 @@ class SurveyTerms(Terms):
     count: int | None = field(default=None, init=False)  # these two are about drawing
     seed: int | None = field(default=None, init=False)
     small: bool = False
-    cap: object = None
     owner: str | None = None
     purpose: str | None = None
     period: str | None = None

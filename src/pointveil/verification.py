@@ -24,6 +24,7 @@ from pointveil.synthetic import STATEMENT, check_format, codes_digest, describe_
 
 FARTHEST = 2.0**62  # lattice steps: no place on a map is so far away
 DOUBTS = ("is not signed", "NOT checked", "not every byte", "compare this with", "nothing was charged")
+PUBLIC = "that it is public is the operator's word, and was NOT checked"
 CHANGED = "{} was changed: its points are not those that were released."
 WELL_FORMED = (
     "the statement is in its canonical form, and fits its own digest",
@@ -78,7 +79,9 @@ def verify(path: str | PathLike[str], *, public_key: str | None = None, ledger: 
         raise VerificationError(
             f"{_name(public_name(path))} is of a rehearsal, which is not private. Nothing is promised about it."
         )
-    return Verified(found.statement, (*WELL_FORMED, *found.checks, *_check_ledger(found.statement, ledger)))
+    prior = found.statement.prior
+    guided = () if prior is None else (f"the prior {_name(prior.name)} is named with its hash; {PUBLIC}",)
+    return Verified(found.statement, (*WELL_FORMED, *found.checks, *guided, *_check_ledger(found.statement, ledger)))
 
 
 def read_checked(path: str | PathLike[str], public_key: str | None = None) -> Verified:

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import shapely
 from tests.app.conftest import Served
 
 import pointveil as pv
@@ -151,12 +152,23 @@ def test_earlier_releases_are_listed_from_the_ledger(served: Served) -> None:
 def test_a_forecast_touches_no_data(served: Served, folder: Path) -> None:
     (folder / "people.parquet").unlink()
 
-    asked = served.ask("foretell", {"world": "world.gpkg", "points": 2000}).json()
+    asked = served.ask("foretell", {"world": "world.gpkg", "epsilon": "3", "points": 2000}).json()
     found = served.wait(asked["work"])
 
     assert found["state"] == "done", found
-    assert [one["epsilon"] for one in found["result"]["forecasts"]] == ["1/4", "1/2", "1", "2", "4"]
-    assert asked["words"]["shell"] == "pointveil plan --world=world.gpkg --points-about=2000"
+    assert [one["epsilon"] for one in found["result"]["forecasts"]] == ["1/4", "1/2", "1", "2", "3", "4"]
+    assert asked["words"]["shell"] == "pointveil plan --world=world.gpkg --points-about=2000 --epsilon=1/4,1/2,1,2,3,4"
+
+
+def test_a_forecast_takes_off_what_columns_cost(served: Served) -> None:
+    kept = {"keep": [{"name": "kind", "kind": "category", "text": "a,b"}]}
+    asked = {"world": "world.gpkg", "epsilon": "1", "persons": 500, "per_person": 4, "max_points": 2}
+
+    found = [served.wait(served.ask("foretell", asked | more).json()["work"]) for more in ({}, kept)]
+
+    errors = [[one["count_error"] for one in piece["result"]["forecasts"]] for piece in found]
+    assert len(errors[0]) == 5  # by epsilon, and for this number of points alone
+    assert sum(errors[1]) > sum(errors[0])
 
 
 def test_a_certificate_is_given_for_a_release_that_verifies(served: Served, folder: Path) -> None:
@@ -229,6 +241,46 @@ def test_a_world_is_made_of_bounds_and_layers(served: Served, folder: Path) -> N
     assert pv.World.read(folder / "new.gpkg").boundary.bounds == (10.0, 50.0, 10.02, 50.012)
     assert made.json()["words"]["shell"] == "pointveil world new.gpkg --bounds=10,50,10.02,50.012"
     assert served.ask("make-world", asked).status == 400  # it is never replaced
+
+
+CORNERS = [[10.0, 50.0], [10.02, 50.001], [10.015, 50.012], [10.003, 50.009]]
+
+
+def test_a_world_is_made_of_corners_and_the_words_make_the_same(
+    served: Served, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = served.ask("make-world", {"output": "new.gpkg", "corners": CORNERS})
+
+    assert made.status == 200, made.text
+    drawn = pv.World.read(folder / "new.gpkg")
+    assert shapely.equals(drawn.boundary, shapely.Polygon(CORNERS))
+    monkeypatch.chdir(folder)
+    runs: dict[str, Callable[[str], object]] = {"shell": _shell, "python": lambda text: exec(text, {})}  # noqa: S102
+    for words, run in runs.items():
+        (folder / "new.gpkg").unlink()
+        run(made.json()["words"][words])
+        assert pv.World.read(folder / "new.gpkg") == drawn
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        {},
+        {"corners": CORNERS[:2]},
+        {"corners": CORNERS, "bounds": [10, 50, 11, 51]},
+        {"corners": CORNERS, "crs": "EPSG:3067"},
+        {"corners": [[10, 50], [11, 51], [12, 52]]},  # no area
+        {"corners": [[10, 50], [10, 95], [10.01, 50]]},  # off the globe
+        {"corners": [[0, 0]] * 5001},
+        {"bounds": [10, 50, 1e999, 51]},
+        {"bounds": ["nan", 50, 11, 51]},
+    ],
+)
+def test_a_boundary_that_is_none_is_refused_and_leaves_no_file(served: Served, folder: Path, shape: Any) -> None:
+    answer = served.ask("make-world", {"output": "new.gpkg", **shape})
+
+    assert answer.status == 400
+    assert not {path.name for path in folder.glob("new*")}
 
 
 def test_looking_beside_the_real_points_gives_the_reports_own_maps(served: Served) -> None:

@@ -10,18 +10,12 @@ from pointveil.app.folder import Folder
 from pointveil.errors import InputError
 
 OUTSIDE = (
-    *(
-        "..",
-        "../outside.csv",
-        "a/../../outside.csv",
-        "/etc/passwd",
-        "//etc/passwd",
-        "",
-        ".",
-    ),
+    *("..", "../outside.csv", "a/../../outside.csv", "/etc/passwd", "//etc/passwd", "", "."),
+    *("--force.csv", "sub/-x.csv", "people.parquet\n.csv", "people\u202e.csv"),
     *("..\\outside.csv", "people.parquet\0.csv", ".hidden.csv", "sub/.hidden/x.csv", "file:outside.csv", "C:x.csv"),
     *("*.parquet", "lin*.csv", "people.parque?", "[a-z]*.csv", "s3://bucket/x.parquet", "postgresql://x/y?table=z"),
 )
+ORDER = {"data": "people.parquet", "world": "world.gpkg", "output": "s.csv", "epsilon": "1"}
 ACTIONS: dict[str, Callable[[str], dict[str, object]]] = {
     "columns": lambda name: {"data": name},
     "world": lambda name: {"world": name},
@@ -29,9 +23,15 @@ ACTIONS: dict[str, Callable[[str], dict[str, object]]] = {
     "verify": lambda name: {"output": name},
     "share": lambda name: {"output": name, "world": "world.gpkg"},
     "download": lambda name: {"output": name, "part": "x"},
-    "quote": lambda name: {"order": {"data": name, "world": "world.gpkg", "output": "s.csv", "epsilon": "1"}},
+    "quote": lambda name: {"order": ORDER | {"data": name}},
     "certificate": lambda name: {"output": name},
-    "foretell": lambda name: {"world": name, "points": 10},
+    "foretell": lambda name: {"world": name, "epsilon": "1", "points": 10},
+    "ground": lambda name: {"water": name},
+    "release": lambda name: {"order": ORDER | {"data": name}, "price": "1"},
+    "release to": lambda name: {"order": ORDER | {"output": name}, "price": "1"},
+    "look": lambda name: {"order": ORDER | {"output": name}},
+    "look in": lambda name: {"order": ORDER | {"output": "people.parquet", "world": name}},
+    "make-world to": lambda name: {"output": name, "bounds": [10, 50, 10.02, 50.012]},
 }
 
 
@@ -47,16 +47,9 @@ def test_no_action_takes_a_name_that_leads_out(served: Served, folder: Path, act
     (folder / "linked").symlink_to(folder.parent)
     (folder / "sub").mkdir()
     (folder / "sub" / "inner.csv").symlink_to(folder.parent / "outside.csv")
-    for name in (
-        "../outside.csv",
-        "/etc/passwd",
-        "link.csv",
-        "linked/outside.csv",
-        "*.csv",
-        "sub",
-        "file:///etc/passwd",
-    ):
-        answer = served.ask(action, ACTIONS[action](name))
+    names = "../outside.csv", "/etc/passwd", "link.csv", "linked/outside.csv", "*.csv", "sub", "file:///etc/passwd"
+    for name in names:
+        answer = served.ask(action.split(maxsplit=1)[0], ACTIONS[action](name))
 
         assert answer.status == 400, (action, name)
         assert "10.001" not in answer.text
@@ -73,6 +66,39 @@ def test_links_are_neither_listed_nor_followed(folder: Path) -> None:
     for name in ("link.csv", "linked/outside.csv", "linked/new.csv", "inner.parquet"):
         with pytest.raises(InputError, match="link"):
             here.inside(name)
+
+
+@pytest.mark.parametrize(("name", "link"), [("a.shp", "a.dbf"), ("world.gpkg", "world.gpkg-wal")])
+def test_a_link_beside_a_file_that_would_be_read_with_it_is_refused(folder: Path, name: str, link: str) -> None:
+    (folder / name).touch()
+    here = Folder.open(folder)
+    assert here.file(name) == folder.resolve() / name
+
+    (folder / link).symlink_to(folder.parent / "outside.csv")
+
+    with pytest.raises(InputError, match="link"):
+        here.file(name)
+
+
+def test_a_boundary_is_not_written_through_a_link(served: Served, folder: Path) -> None:
+    (folder / "new-boundary.geojson").symlink_to(folder.parent / "stolen.geojson")
+
+    asked = {"output": "new.gpkg", "corners": [[10, 50], [10.02, 50], [10.01, 50.01]]}
+
+    assert served.ask("make-world", asked).status == 400
+    assert not (folder.parent / "stolen.geojson").exists()
+    assert not (folder / "new.gpkg").exists()
+
+
+def test_a_part_that_was_swapped_for_a_link_cannot_be_downloaded(served: Served, folder: Path) -> None:
+    work = served.ask("release", {"order": ORDER, "price": "1"}).json()["work"]
+    assert served.wait(work)["state"] == "done"
+    assert served.ask("download", {"output": "s.csv", "part": "s.csv.statement.json"}).status == 200
+    statement = folder / "s.csv.statement.json"
+    statement.rename(folder.parent / "elsewhere.json")
+    statement.symlink_to(folder.parent / "elsewhere.json")
+
+    assert served.ask("download", {"output": "s.csv", "part": "s.csv.statement.json"}).status == 400
 
 
 def test_a_release_is_not_written_through_a_link(served: Served, folder: Path) -> None:

@@ -45,6 +45,26 @@ def test_the_server_listens_on_loopback_alone(served: Served) -> None:
     assert found == ["0100007F"]
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(
+            "/assets/../desk.py",
+            "/assets/%2e%2e/desk.py",
+            "/assets/..%2fdesk.py",
+            "/assets//etc/passwd",
+            "//etc/passwd",
+        ),
+        *("/assets/enter.html", "/assets/app.html", "/assets/", "/api/../api/files", "/%61pi/files", "//api/files"),
+    ],
+)
+def test_with_the_cookie_no_path_leads_to_another_file(served: Served, path: str) -> None:
+    answer = served.send("GET", path, headers=served.cookie)
+
+    assert answer.status in {404, 405, 403}
+    assert not any(word in answer.text for word in (*PRIVATE, "root:", "import ", "<html"))
+
+
 def test_a_port_that_is_taken_is_told(served: Served) -> None:
     with pytest.raises(InputError, match="Leave --port out"):
         listen(served.gate.port)
@@ -192,10 +212,13 @@ def test_no_other_page_is_allowed_to_read_an_answer(served: Served) -> None:
 # Every answer
 
 
-@pytest.mark.parametrize("path", ["/", "/assets/app.js", "/nothing"])
+@pytest.mark.parametrize("path", ["/", "/assets/app.js", "/nothing", "/api/files", "/api/work"])
 def test_every_answer_is_marked(served: Served, path: str) -> None:
-    for headers in ({}, served.cookie):
-        answer = served.send("GET", path, headers=headers)
+    for headers in ({}, served.cookie, served.keys):
+        action = path.startswith("/api/") and headers
+        answer = served.send(
+            "POST" if action else "GET", path, headers=headers, body=b'{"work": "x"}' if action else b""
+        )
 
         assert answer.headers["cache-control"] == "no-store"
         policy = answer.headers["content-security-policy"]
@@ -225,7 +248,9 @@ def test_what_is_too_long_is_refused(served: Served) -> None:
     long = {**served.keys, "Content-Length": str(10**9)}
 
     assert served.send("POST", "/api/files", headers=long).status == 413
-    assert served.send("POST", "/api/files", headers={**served.keys, "Transfer-Encoding": "chunked"}).status == 413
+    both = {**served.keys, "Transfer-Encoding": "chunked", "Content-Length": "2"}
+    for headers in (both, {**served.keys, "Transfer-Encoding": "chunked"}):
+        assert served.send("POST", "/api/files", headers=headers).status in {400, 413}
 
 
 def test_a_header_sent_twice_is_refused(served: Served) -> None:

@@ -47,7 +47,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for name, keep in (("plain", ()), ("report", KEPT)):
         vault = Vault.open(folder / "people.parquet", world, epsilon=1, keep=keep)
         release = synthesize(vault, "agrid-wud", seed=1)
-        evaluate(folder / "people.parquet", release, world).report(folder / f"{name}.html")
-    points = read_points(release, world, keep=KEPT)
+        release.write(folder / f"{name}.parquet")
+        evaluate(folder / "people.parquet", folder / f"{name}.parquet", world).report(folder / f"{name}.html")
+    points = read_points(folder / "report.parquet", world, keep=KEPT)
     write_release_report(folder / "release.html", points, world, release.statement)
     return {name: folder / f"{name}.html" for name in ("report", "plain", "release")}

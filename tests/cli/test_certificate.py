@@ -2,6 +2,8 @@
 
 import json
 import re
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +30,18 @@ def run(*arguments: object) -> int:
 def release(people: NDArray[np.float64], world: World, tmp_path: Path) -> Path:
     source, output = tmp_path / "trips.parquet", tmp_path / "synthetic.csv"
     pq.write_table(pa.table({"lon": people[:, 0], "lat": people[:, 1], "who": np.arange(len(people))}), source)
-    options = {"epsilon": 2, "method": "ugrid-uni", "ledger": tmp_path / "ledger.db", "key": None}
+    options = {"epsilon": 2, "method": "ugrid-uni", "ledger": tmp_path / "ledger.db", "key": None, "cap": 9}
     said = {"owner": "Transport <office>", "purpose": "bus stops", "period": "2026-03"}
     with pytest.warns(pv.PointveilWarning, match="Left out"):
         pv.release(source, world, output=output, person="who", max_points=1, **options, **said)  # type: ignore[arg-type]
     with pytest.warns(pv.PointveilWarning, match="Left out"):
         pv.release(source, world, output=tmp_path / "points.csv", unit="point", **options)  # type: ignore[arg-type]
+    # Other data, and the same data under another name: both are none of this certificate's business.
+    others = pa.table({"lon": people[:1000, 1] - 40, "lat": people[:1000, 0] + 40})
+    for table, name in ((others, "others"), (pq.read_table(source), "copy")):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pv.PointveilWarning)
+            pv.release(table, world, output=tmp_path / f"{name}.csv", dataset=name, unit="point", **options)  # type: ignore[arg-type]
     return output
 
 
@@ -55,11 +63,24 @@ def test_the_page_answers_who_what_why_and_how_much(release: Path, tmp_path: Pat
         "name trips.parquet person epsilon 2 point epsilon 2 in all epsilon 4",
         "NOT SIGNED",
         "the ledger is whole",
-        "© OpenStreetMap contributors",
+        "columns all but lon, lat: who",
+        "Where the map of its world comes from was not recorded.",
     ):
         assert said in page, page
     assert run("certificate", tmp_path / "points.csv") == 0
     assert "Not a person:" in text_of(tmp_path / "points.csv.certificate.html")
+
+
+def test_whom_maps_must_name_comes_from_the_world(people_file: Path, world: World, tmp_path: Path) -> None:
+    named = replace(world, attribution="© OpenStreetMap contributors, City <Office>")
+    named.write(tmp_path / "world.gpkg")
+    with pytest.warns(pv.PointveilWarning, match="Left out"):
+        pv.release(people_file, tmp_path / "world.gpkg", output=tmp_path / "out.csv", epsilon=1, method="ugrid-uni")
+
+    assert run("certificate", tmp_path / "out.csv", "--quiet") == 0
+
+    page = text_of(tmp_path / "out.csv.certificate.html")
+    assert "Map of its world: © OpenStreetMap contributors, City &lt;Office&gt; (ODbL)." in page
 
 
 def test_a_release_that_was_changed_gets_none(release: Path, tmp_path: Path) -> None:

@@ -490,7 +490,7 @@ def test_who_sits_at_a_terminal_is_asked_for_the_cap_once(
 
     assert len(asked) == 1
     caps = {account["dataset"]: account["cap"] for account in json.loads(run("ledger", "show", "--json")[1])}
-    assert caps == {"other": "10", "people.parquet": "5"}
+    assert caps == {"other": "3", "people.parquet": "5"}
 
 
 def test_a_period_that_ends_before_it_starts_is_refused(

@@ -129,10 +129,10 @@ RELEASES: list[tuple[str, tuple[object, ...], dict[str, Any]]] = [
     ("out.csv", ("--method", "ugrid-uni", "--count", 50, "--seed", 3), {"method": "ugrid-uni", "count": 50, "seed": 3}),
     ("out.csv", ("--epsilon", 9, "--person", "name", "--max-points", 2), {"epsilon": 9, "person": "name", "max_points": 2}),  # noqa: E501
     ("out.parquet", ("--method", "ugrid-uni", "--epsilon", 11), {"method": "ugrid-uni", "epsilon": 11}),
-    ("out.parquet", ("--epsilon", "0.001", "--small"), {"epsilon": 0.001, "small": True}),
+    ("out.parquet", ("--epsilon", "0.01", "--small", "-m", "ugrid-uni", "--split", "total=1/2,count=1/2"), {"epsilon": 0.01, "small": True, "method": "ugrid-uni", "split": {"total": "1/2", "count": "1/2"}}),  # noqa: E501
     ("out.parquet", ("--epsilon", 5, "--columns", "lon,lat", "--crs", "OGC:CRS84"), {"epsilon": 5, "columns": ("lon", "lat"), "crs": "OGC:CRS84"}),  # noqa: E501
     ("out.parquet", ("--method", "agrid-uni", "--split", "shape=0.3,count=7/10"), {"method": "agrid-uni", "split": {"shape": 0.3, "count": "7/10"}}),  # noqa: E501
-    ("out.parquet", ("--epsilon", 5, "--dataset", "trips", "--request", "monday"), {"epsilon": 5, "dataset": "trips", "request": "monday"}),  # noqa: E501
+    ("out.parquet", ("--epsilon", 3, "--dataset", "trips", "--request", "monday"), {"epsilon": 3, "dataset": "trips", "request": "monday"}),  # noqa: E501
 ]  # fmt: skip
 
 

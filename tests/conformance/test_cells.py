@@ -116,6 +116,7 @@ TABLE: dict[str, Callable[[World], Any]] = {
     "RegionSites": sites,
     "PeopleRegions": people,
     "CodedCells": coded,
+    "Squares": lambda world: leaves(world).base,
     "SmallSquares": lambda world: SmallSquares(),  # noqa: ARG005 - the same in all worlds
     "ChosenCells": lambda world: chosen(ChosenCells, world),
     "ChosenPixels": lambda world: chosen(ChosenPixels, world),
@@ -262,6 +263,17 @@ def test_the_vault_counts_every_record_at_most_once(name: str, town: World) -> N
     assert np.array_equal(alone, tally_cells(cells, xy[:400], len(cells)))
     assert alone.sum() <= 400
     assert alone.max() >= 1
+
+
+@pytest.mark.parametrize("name", [name for name in TABLE if hasattr(getattr(pointveil.cells, name), "base")])
+def test_cells_are_made_of_their_base_cells(name: str, town: World) -> None:
+    cells = question(name, town)
+    xy = places(cells, town)
+
+    base = cells.base.locate(xy)
+
+    assert len(cells.of_base) == len(cells.base)
+    assert np.array_equal(np.where(base >= 0, cells.of_base[base], -1), cells.locate(xy))
 
 
 @every_class

@@ -11,9 +11,11 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
-from pointveil.cells import Grid
-from pointveil.engines import at_most, local, spool
+from pointveil.cells import Distances, Everywhere, Grid, SmallSquares
+from pointveil.engines import Tally, at_most, local, spool
+from pointveil.errors import InputError
 from pointveil.formats import DamagedError, base, open_points
+from pointveil.ground import leaves_from_levels, raster_of
 from pointveil.vault import Share, Vault
 from pointveil.vault.protection import Protection
 from pointveil.vault.vault import make_engine
@@ -103,3 +105,67 @@ def test_a_query_that_gives_other_records_the_second_time_fails(
     assert sum(len(xy) for xy in engine.points()) > 0
     with pytest.raises(DamagedError, match="gave other records than before"):
         list(engine.points())
+
+
+def test_questions_made_of_the_same_cells_share_one_reading(
+    table: pa.Table, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond what memory keeps, too: and the noisy answers are those of as many readings as questions."""
+    raster = raster_of(world, 20.0, 8)
+    levels = [np.full(raster.shape, level, dtype=np.int8) for level in (0, 1, 3)]
+    asked: list[Any] = [*(leaves_from_levels(raster, level) for level in levels), Distances(raster), SmallSquares()]
+    share = Share("count", Fraction(1, 10))
+    answers = []
+    for kept, most_base in ((2**24, 2**24), (2**24, 0), (10, 2**24), (10, 0)):
+        monkeypatch.setattr(local, "KEEP_AT_MOST", kept)
+        monkeypatch.setattr("pointveil.vault.vault.MOST_BASE", most_base)
+        readings: list[int] = []
+        honest = open_points(table)
+
+        def pieces(honest: Any = honest, readings: list[int] = readings) -> Any:
+            readings.append(1)
+            return honest.pieces()
+
+        source = replace(honest, pieces=pieces)
+        monkeypatch.setattr("pointveil.vault.rehearsal.open_points", lambda *_, source=source, **__: source)
+        vault = Vault.rehearse(table, world, epsilon=1, seed=3)
+        answers.append([vault.count(Grid(world.bounds, 3, 3), share).values.tolist()])
+        answers[-1] += [vault.count(cells, share).values.tolist() for cells in asked]
+        assert len(readings) == (1 if kept > 10 else 2 if most_base else 6)
+
+    assert answers[0] == answers[1] == answers[2] == answers[3]
+
+
+@pytest.mark.parametrize("person", [None, "who"])
+@pytest.mark.parametrize("threads", [2, 5])
+def test_the_number_of_threads_changes_nothing(
+    threads: int, person: str | None, table: pa.Table, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base, "BATCH_ROWS", 50)
+    shared: dict[str, Any] = {"epsilon": 1, "seed": 3, "person": person, "keep": ("kind=category:0,1",)}
+    vaults = [Vault.rehearse(table, world, threads=number, **shared) for number in (1, threads)]
+
+    counts = [vault.count(GRID, Share("count", Fraction(1))).values.tolist() for vault in vaults]
+    assert counts[0] == counts[1]
+    points = [np.concatenate(list(vault._Rehearsal__engine.points())) for vault in vaults]  # type: ignore[attr-defined]
+    assert np.array_equal(points[0], points[1])
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, True])
+def test_a_wrong_number_of_threads_is_refused(threads: Any, table: pa.Table, world: World) -> None:
+    with pytest.raises(InputError, match="threads must be"):
+        Vault.open(table, world, epsilon=1, threads=threads)
+
+
+def test_an_engine_that_failed_can_be_asked_again_while_its_error_is_looked_at(table: pa.Table, world: World) -> None:
+    engine = make_engine(open_points(table), world, Protection())
+
+    class Failing(Everywhere):
+        def locate(self, xy: NDArray[np.float64]) -> NDArray[np.int64]:
+            raise KeyError(len(xy))
+
+    with pytest.raises(KeyError) as caught:
+        engine.sums([Tally(Failing(), 1)])
+
+    assert engine.sums([Tally(Everywhere(), 1)])[0][0] > 0
+    assert caught.value.__traceback__ is not None

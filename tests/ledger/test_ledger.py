@@ -151,8 +151,8 @@ def test_a_charge_over_the_cap_is_refused_before_anything_is_spent(ledger: Ledge
 
 
 def test_a_first_charge_over_the_default_cap_leaves_no_trace(ledger: Ledger) -> None:
-    with pytest.raises(BudgetError, match="10 left: cap 10, spent 0"):
-        spend(ledger, epsilon="10.000001")
+    with pytest.raises(BudgetError, match="3 left: cap 3, spent 0"):
+        spend(ledger, epsilon="3.000001")
 
     assert ledger.accounts() == []
 
@@ -271,20 +271,20 @@ def test_a_cap_of_zero_closes_a_dataset(ledger: Ledger) -> None:
 
 
 def test_a_renamed_copy_spends_the_same_budget(ledger: Ledger) -> None:
-    spend(ledger, "trips", b"one", 6)
+    spend(ledger, "trips", b"one", 1)
 
-    with pytest.raises(BudgetError, match=r"one account with 'trips'.*4 left"):
-        spend(ledger, "copy of trips", b"one", 5)
-    spend(ledger, "copy of trips", b"one", 4)
+    with pytest.raises(BudgetError, match=r"one account with 'trips'.*2 left"):
+        spend(ledger, "copy of trips", b"one", "2.5")
+    spend(ledger, "copy of trips", b"one", 2)
 
     (account,) = ledger.accounts()
     assert (account.name, account.aliases) == ("trips", ("copy of trips",))
-    assert [account.spent, account.left, account.charges] == [10, 0, 2]
+    assert [account.spent, account.left, account.charges] == [3, 0, 2]
 
 
 def test_new_content_under_a_known_name_spends_the_same_budget(ledger: Ledger) -> None:
-    spend(ledger, "trips", b"one", 6)
-    spend(ledger, "trips", b"two", 4)
+    spend(ledger, "trips", b"one", 1)
+    spend(ledger, "trips", b"two", 2)
 
     with pytest.raises(BudgetError):
         spend(ledger, "elsewhere", b"two")
@@ -293,17 +293,43 @@ def test_new_content_under_a_known_name_spends_the_same_budget(ledger: Ledger) -
 
 
 def test_a_name_and_a_content_of_two_accounts_charge_both_and_both_need_room(ledger: Ledger) -> None:
-    spend(ledger, "a", b"one", 1)
-    spend(ledger, "b", b"two", 7)
+    spend(ledger, "a", b"one", "0.5")
+    spend(ledger, "b", b"two", "1.5")
 
-    charge = spend(ledger, "a", b"two", 2)
+    charge = spend(ledger, "a", b"two", 1)
 
-    assert [account.spent for account in ledger.accounts()] == [3, 9]
-    assert [charge.spent_before, charge.spent_after] == [7, 9]
-    with pytest.raises(BudgetError, match="1 left"):
-        spend(ledger, "a", b"two", 2)
-    assert [account.spent for account in ledger.accounts()] == [3, 9]
+    assert [account.spent for account in ledger.accounts()] == [Fraction(3, 2), Fraction(5, 2)]
+    assert [charge.spent_before, charge.spent_after] == [Fraction(3, 2), Fraction(5, 2)]
+    with pytest.raises(BudgetError, match=r"0\.5 left"):
+        spend(ledger, "a", b"two", 1)
+    assert [account.spent for account in ledger.accounts()] == [Fraction(3, 2), Fraction(5, 2)]
     assert ledger.verify() == []
+
+
+def test_data_that_are_alike_spend_the_same_budget_and_all_accounts_that_are_alike_need_room(ledger: Ledger) -> None:
+    first: dict[str, Any] = {"epsilon": 1, "purpose": {}}
+    ledger.charge(dataset="a", content=b"one", alike=[b"p", b"q"], **first)
+    ledger.charge(dataset="b", content=b"two", alike=[b"r"], **first)
+
+    copy = ledger.charge(dataset="copy", content=b"three", alike=[b"q", b"s"], **first)
+    both = ledger.charge(dataset="mixture", content=b"four", alike=[b"s", b"r"], **first)
+
+    assert [(account.name, *account.aliases) for account in ledger.accounts()] == [("a", "copy", "mixture"), ("b",)]
+    assert [account.spent for account in ledger.accounts()] == [3, 2]
+    assert [copy.named_after, both.named_after] == [1, 1]
+    with pytest.raises(BudgetError):
+        ledger.charge(dataset="new", content=b"five", alike=[b"r", b"s"], **first)
+    assert [account.spent for account in ledger.accounts()] == [3, 2]
+    assert ledger.verify() == []
+
+
+def test_a_content_that_an_older_version_knew_learns_what_it_is_like(ledger: Ledger) -> None:
+    ledger.charge(dataset="a", content=b"one", epsilon=1, purpose={})
+    ledger.charge(dataset="a", content=b"one", alike=[b"p"], epsilon=1, purpose={})
+
+    ledger.charge(dataset="copy", content=b"other", alike=[b"p"], epsilon=1, purpose={})
+
+    assert [account.spent for account in ledger.accounts()] == [3]
 
 
 def test_one_name_in_two_spellings_of_unicode_is_one_account(ledger: Ledger) -> None:
@@ -342,13 +368,13 @@ def test_what_may_be_published_does_not_tell_whether_the_data_were_known(tmp_pat
         ledger = Ledger(tmp_path / f"{number}.db")
         for name in caps:
             ledger.set_cap(name, 9)
-        spend(ledger, "a", b"same", 1)
-        spend(ledger, "b", content, 2)
-        published.append(spend(ledger, "b", content, 3).published())
+        spend(ledger, "a", b"same", "0.5")
+        spend(ledger, "b", content, 1)
+        published.append(spend(ledger, "b", content, "1.5").published())
 
     first, second = published
     assert first.pop("chain_sha256") != second.pop("chain_sha256")  # salted: no two are alike, whatever they cover
-    assert first == second == {"entry": 3, "spent_before": "2", "spent_after": "5"}
+    assert first == second == {"entry": 3, "spent_before": "1", "spent_after": "5/2"}
 
 
 def test_a_chain_hash_cannot_be_guessed_from_what_it_covers(tmp_path: Path) -> None:
@@ -610,7 +636,7 @@ def test_a_ledger_of_the_second_version_is_continued_and_can_give_back(tmp_path:
 
 
 def test_eight_racing_processes_get_exactly_the_ten_charges_there_is_room_for(ledger: Ledger) -> None:
-    children = [start(ledger, "1", 5) for _ in range(8)]
+    children = [start(ledger, "0.3", 5) for _ in range(8)]
     for child in children:
         wait_until_ready(child)
 
@@ -678,7 +704,7 @@ def used_bytes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     ledger.finish(charge.entry, survey=b"survey", seed=5, output={})
     ledger.record_output(charge.entry, {"files": {"a.csv": "ab"}})
     spend(ledger, "b", b"two", "1/3")
-    spend(ledger, "b", b"one", 2)
+    spend(ledger, "b", b"one", 1)
     assert ledger.verify() == []
     return ledger.path.read_bytes()
 
@@ -723,11 +749,11 @@ PAID = {"name": "a", "exact": "8", "purpose": "{}", "entry": 9, "charges": 3, "n
 @pytest.mark.parametrize(
     ("kind", "fields", "reason"),
     [
-        ("charge", {"account": 1, "micro": 8 * 10**6, "spent": 11 * 10**6, **PAID}, "over the cap"),
+        ("charge", {"account": 1, "micro": 8 * 10**6, "spent": 10 * 10**6, **PAID}, "over the cap"),
         ("charge", {"account": 1, "micro": 1, "spent": 3 * 10**6, **PAID}, "does not carry the sum"),
         ("charge", {"account": 1, "micro": 1, **PAID}, "does not carry the sum"),
         ("charge", {"account": 9, "micro": 1, "spent": 1, **PAID}, "over the cap"),
-        ("charge", {"account": 1, "micro": 0, "spent": 3 * 10**6, **PAID}, "CHECK"),
+        ("charge", {"account": 1, "micro": 0, "spent": 2 * 10**6, **PAID}, "CHECK"),
         ("charge", {"account": 1, "micro": None, **PAID}, "over the cap"),
         ("name", {"account": 2, "name": "a"}, "account already"),
         ("finish", {"entry": 1, "seed": "1", "output": "{}", "survey": b""}, "not finished"),
@@ -804,7 +830,7 @@ def rewrite(book: sqlite3.Connection) -> None:
     [
         ("UPDATE event SET micro = 1 WHERE kind = 'charge' AND exact = '1/3'", "recorded as 1 millionths"),
         ("UPDATE event SET micro = 11 * 1000000, exact = '11' WHERE kind = 'charge'", "over its cap"),
-        ("UPDATE event SET micro = 7 WHERE kind = 'cap'", "the cap 10 is recorded as 7 millionths"),
+        ("UPDATE event SET micro = 7 WHERE kind = 'cap'", "the cap 3 is recorded as 7 millionths"),
         ("UPDATE event SET exact = 'much' WHERE kind = 'charge'", "the charge much is recorded"),
         ("UPDATE event SET name = 'c' WHERE kind = 'charge'", "has no account"),
         ("UPDATE event SET entry = 99 WHERE kind = 'finish'", "finished without a charge"),

@@ -23,6 +23,7 @@ from tests.privacy.probes import Probe
 import pointveil.vault.rehearsal
 import pointveil.vault.vault
 from pointveil.engines import LocalEngine
+from pointveil.engines.local import Records
 from pointveil.errors import PointveilWarning
 from pointveil.formats import PointSource
 from pointveil.formats.base import Batch
@@ -207,7 +208,7 @@ LINES = (
         "exact counts that outlive a refused charge",
         "vault.vault",
         "counts.clear()",
-        "self.__held = (cells, counts[0])",
+        "self._hold(tallies, counts)",
         probes.a_refused_charge_drops_what_was_counted,
     ),
     Line(
@@ -443,18 +444,18 @@ def another_person_in_each_batch(patch: pytest.MonkeyPatch) -> None:
 
 
 def nobody_bounded_on_re_reading(patch: pytest.MonkeyPatch) -> None:
-    honest, asked = LocalEngine.coded_points, dict[int, int]()
+    honest, asked = LocalEngine._records, dict[int, int]()
 
-    def points(self: LocalEngine) -> Iterator[Any]:
+    def records(self: LocalEngine) -> Iterator[Any]:
         asked[id(self)] = asked.get(id(self), 0) + 1
         if asked[id(self)] == 1:
             yield from honest(self)
             return
         for batch in self.source.batches():
             steps, good = self.cleaning.clean(batch.coordinates)
-            yield self.cleaning.to_metres(steps[good]), ()
+            yield Records(steps[good], ())
 
-    patch.setattr(LocalEngine, "coded_points", points)
+    patch.setattr(LocalEngine, "_records", records)
 
 
 def one_record_too_many(patch: pytest.MonkeyPatch) -> None:
@@ -494,15 +495,15 @@ def a_count_printed(patch: pytest.MonkeyPatch) -> None:
 
 
 def the_number_of_batches_in_memory_printed(patch: pytest.MonkeyPatch) -> None:
-    honest = LocalEngine.coded_points
+    honest = LocalEngine._records
 
-    def points(self: LocalEngine) -> Iterator[Any]:
+    def records(self: LocalEngine) -> Iterator[Any]:
         batches = [*honest(self)]
         if self._kept is not None:
             print(len(batches))
         return iter(batches)
 
-    patch.setattr(LocalEngine, "coded_points", points)
+    patch.setattr(LocalEngine, "_records", records)
 
 
 def a_count_logged(patch: pytest.MonkeyPatch) -> None:

@@ -1,17 +1,17 @@
 """What the page can ask for: one function for each action, in a table."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from fractions import Fraction
+from pathlib import Path, PurePosixPath
+from typing import Any, Self
 
 import numpy as np
-from pydantic import Field
-from shapely import total_bounds
+from pydantic import Field, FiniteFloat, model_validator
+from shapely import polygons, to_geojson, total_bounds
 
 from pointveil.app.folder import Folder
-from pointveil.app.orders import Asked, Order, Text, python, shell
+from pointveil.app.orders import Asked, Epsilon, Keep, Order, Text, python, shell
 from pointveil.app.work import Tell, Works
 from pointveil.checking import guess_use
 from pointveil.errors import InputError
@@ -22,12 +22,14 @@ from pointveil.evaluation.report.owner import map_data, report_data
 from pointveil.evaluation.report.release import release_page
 from pointveil.files.crs import short_name
 from pointveil.files.vector_layer import LINES, POLYGONS
+from pointveil.files.whole import refuse_existing, write_whole
 from pointveil.ledger import Ledger
 from pointveil.orders import ANSWERED_BEFORE, CHARGED_BEFORE, prepare
-from pointveil.planning import plan
+from pointveil.planning import EPSILONS, plan
 from pointveil.reading import read_schema, readable
 from pointveil.releases import release
 from pointveil.statement import certificate
+from pointveil.statement.document import plain_words
 from pointveil.synthetic import statement_path
 from pointveil.terms import ReleaseTerms
 from pointveil.vault import Vault
@@ -80,11 +82,18 @@ class Layers(Asked):
 
 
 class NewWorld(Layers):
-    """A world to be made: its bounds, and files with its layers."""
+    """A world to be made: its bounds or the corners of its boundary, and files with its layers."""
 
     output: str = Text
-    bounds: tuple[float, float, float, float]
+    bounds: tuple[FiniteFloat, FiniteFloat, FiniteFloat, FiniteFloat] | None = None
+    corners: tuple[tuple[FiniteFloat, FiniteFloat], ...] = Field((), max_length=5000)  # in degrees
     crs: str = "EPSG:4326"
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.bounds is None) != (len(self.corners) > 2) or (self.corners and self.crs != "EPSG:4326"):
+            raise ValueError("Give bounds, or three corners or more in degrees")
+        return self
 
 
 class Offer(Asked):
@@ -101,12 +110,15 @@ class Press(Offer):
 
 
 class Guess(Asked):
-    """A world, and about how many points are in it, or how many people with how many points each."""
+    """A world, an epsilon, and about how many points there are, or how many people with how many points each."""
 
     world: str = Text
+    epsilon: Epsilon
     points: int | None = Field(None, ge=1, le=10**9)
     persons: int | None = Field(None, ge=1, le=10**9)
     per_person: int | None = Field(None, ge=1, le=10**6)
+    max_points: int | None = Field(None, ge=1, le=10**6)
+    keep: tuple[Keep, ...] = ()
 
 
 class Released(Asked):
@@ -196,35 +208,49 @@ def ground(desk: Desk, asked: Layers) -> Answer:
 
 
 def make_world(desk: Desk, asked: NewWorld) -> Answer:
-    """Make a world of bounds and layers, and return it as `world` does."""
-    target, named = desk.folder.inside(asked.output), asked.named()
-    if not all(math.isfinite(side) for side in asked.bounds):
-        raise InputError("Give four numbers: west, south, east and north.")
+    """Make a world of a boundary and layers; a boundary of corners is kept as a file beside it."""
+    named = asked.named()
     layers: dict[str, Any] = {name: desk.folder.file(file) for name, file in named.items()}
-    World.make(asked.bounds, crs=asked.crs, **layers).write(target)
+    boundary = asked.bounds or polygons([asked.corners])
+    made = World.make(boundary, crs=asked.crs, **layers)
+    target, drawn = desk.folder.inside(asked.output), f"{asked.output.removesuffix('.gpkg')}-boundary.geojson"
+    if asked.corners:
+        outline = desk.folder.inside(drawn)
+        refuse_existing(target, outline, force=False)
+        write_whole(outline, lambda path: path.write_text(to_geojson(made.boundary)))
+    made.write(target)
     crs = {} if asked.crs == "EPSG:4326" else {"crs": asked.crs}
     flags = [(f"--{'water' if name == 'out_of_bounds' else name}", file) for name, file in (named | crs).items()]
-    sides = ",".join(f"{side:.10g}" for side in asked.bounds)
-    words = {
-        "shell": shell("world", asked.output, ("--bounds", sides), *flags),
-        "python": python("made = pv.World.make", asked.bounds, **named, **crs) + f"\nmade.write({asked.output!r})",
+    sides = ",".join(f"{side:.10g}" for side in asked.bounds or ())
+    given = ("--boundary", drawn) if asked.corners else ("--bounds", sides)
+    call = python("made = pv.World.make", drawn if asked.corners else asked.bounds, **named, **crs)
+    return {
+        "words": {
+            "shell": shell("world", asked.output, given, *flags),
+            "python": f"{call}\nmade.write({asked.output!r})",
+        }
     }
-    return world(desk, Place(world=asked.output)) | {"words": words}
 
 
 def foretell(desk: Desk, asked: Guess) -> Answer:
     """Foretell how good releases would be, by epsilon, from a crowd invented in this world: no data are touched."""
     place = desk.folder.file(asked.world)
-    given = asked.model_dump(exclude={"world"}, exclude_none=True)
+    tried: dict[str, Any] = {"epsilons": sorted({*EPSILONS, asked.epsilon}, key=Fraction)}
+    tried |= {"max_points": [asked.max_points]} if asked.max_points else {}
+    about = asked.model_dump(include={"points", "persons", "per_person"}, exclude_none=True)
+    kept = [one.column() for one in asked.keep]
     name = f"foretell-{asked.model_dump_json()}"
-    desk.works.start(name, lambda _: plan(place, **given).to_dict())
-    flags = {"points": "--points-about", "persons": "--persons", "per_person": "--per-person"}
-    options = [(flags[option], value) for option, value in given.items()]
+    desk.works.start(name, lambda _: plan(place, keep=kept, **tried, **about).to_dict(), anew=True)
+    flags = {"points": "--points-about", "persons": "--persons", "per_person": "--per-person", "epsilons": "--epsilon"}
+    options = [(flags[option], value) for option, value in about.items()]
+    options += [(flags.get(option, "--max-points"), ",".join(map(str, values))) for option, values in tried.items()]
+    keep = [one.option() for one in asked.keep]
+    named = tried | ({"keep": keep} if keep else {})
     return {
         "work": name,
         "words": {
-            "shell": shell("plan", ("--world", asked.world), *options),
-            "python": python("pv.plan", asked.world, **given),
+            "shell": shell("plan", ("--world", asked.world), *options, *(("--keep", one) for one in keep)),
+            "python": python("pv.plan", asked.world, **about, **named),
         },
     }
 
@@ -243,7 +269,7 @@ def quote(desk: Desk, asked: Offer) -> Answer:
     return {
         "request": request,
         "price": "0" if paid else order.epsilon,
-        "promise": prepared.asked.statement.promise,
+        "promise": plain_words(order.epsilon, prepared.asked.statement.guarantee.unit),
         "warnings": list(prepared.warnings),
         "reads": layout.geometry or f"{layout.x} (x) and {layout.y} (y)",
         "crs": short_name(layout.crs),
@@ -357,7 +383,7 @@ def download(desk: Desk, asked: Part) -> Path:
     parts = {file.name for file in output.files} if output is not None else set()
     if asked.part not in parts | {statement_path(path).name}:
         raise InputError(f"{path.name} is a release, and what was asked for is no part of it.")
-    return path.with_name(asked.part)
+    return desk.folder.file((PurePosixPath(asked.output).parent / asked.part).as_posix())
 
 
 ACTIONS: dict[str, tuple[type[Asked], Callable[[Desk, Any], Answer | Path]]] = {

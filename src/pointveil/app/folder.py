@@ -9,6 +9,7 @@ from pointveil.errors import InputError
 
 DEEPEST = 4
 MOST = 2000  # files that are listed
+ODD = (".", "-")  # how no name may begin: a hidden file, or an option in the command line that is shown
 PATTERN = set("*?[\\:")  # a pattern or an address, which could lead to other files than the one that is checked here
 
 
@@ -44,8 +45,10 @@ class Folder:
         """Return the path of a file, new or not, whose name was given by the page; refuse any that leads out."""
         parts = PurePosixPath(name).parts
         plain = name.isprintable() and not PATTERN & {*name} and not PurePosixPath(name).is_absolute()
-        if not parts or not plain or any(part.startswith(".") for part in parts):
-            raise InputError("Only files in the folder of --data can be used, and none whose name starts with a dot.")
+        if not parts or not plain or any(part.startswith(ODD) for part in parts):
+            raise InputError(
+                "Only files in the folder of --data can be used, and no name may begin with a dot or dash."
+            )
         path = self.root
         for part in parts:
             path /= part
@@ -56,10 +59,16 @@ class Folder:
         return path
 
     def file(self, name: str) -> Path:
-        """Return the path of a file that is there: no folder, whose files could be links."""
+        """Return the path of a file that is there: no folder, whose files could be links, and no link beside it."""
         path = self.inside(name)
         if not path.is_file():
             raise InputError(f"There is no file {name} in the folder of --data.")
+        # A shapefile is read with its .dbf, and a GeoPackage with its -wal.
+        belongs = f"{path.stem}.", f"{path.name}-"
+        if any(other.is_symlink() and other.name.startswith(belongs) for other in path.parent.iterdir()):
+            raise InputError(
+                f"Beside {name} is a link of that name, and links are not followed. Copy what it leads to."
+            )
         return path
 
 
@@ -68,7 +77,7 @@ def _walk(folder: Path, before: str) -> Iterator[str]:
     with os.scandir(folder) as entries:
         here = sorted(entries, key=lambda entry: entry.name)
     for entry in here:
-        if entry.name.startswith(".") or entry.is_symlink() or not entry.name.isprintable() or PATTERN & {*entry.name}:
+        if entry.name.startswith(ODD) or entry.is_symlink() or not entry.name.isprintable() or PATTERN & {*entry.name}:
             continue
         if entry.is_file():
             yield before + entry.name

@@ -110,7 +110,8 @@ class Gate:
         if action and not hmac.compare_digest(headers.get(SECRET, "").encode(), self.secret.encode()):
             return 403, "This tab has no key. Open the page by a new link: press Enter where 'pointveil app' runs."
         length = headers.get("content-length", "")
-        if action and not (length.isascii() and length.isdigit() and int(length) <= MOST_BYTES):
+        measured = length.isascii() and length.isdigit() and "transfer-encoding" not in headers
+        if action and not (measured and int(length) <= MOST_BYTES):
             return 413, "A page sends settings, which are short."
         return None
 

@@ -4,9 +4,9 @@ import hashlib
 import shlex
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from pointveil.columns import Column, from_dict
 from pointveil.columns.declared import BODIES
@@ -14,6 +14,7 @@ from pointveil.errors import InputError
 from pointveil.vault import exact_epsilon
 
 Text = Field(min_length=1, max_length=1000)
+Epsilon = Annotated[str, Field(max_length=100), AfterValidator(lambda text: str(exact_epsilon(text)))]
 Words = dict[str, str]  # "shell" and "python"
 
 
@@ -49,18 +50,13 @@ class Order(Asked):
     data: str = Text
     world: str = Text
     output: str = Text
-    epsilon: str = Text
+    epsilon: Epsilon
     columns: tuple[str, str] | None = None
     crs: str | None = None
     person: str | None = None
     max_points: int | None = None
     keep: tuple[Keep, ...] = ()
     small: bool = False  # go on even if the noisy total is hardly more than noise
-
-    @field_validator("epsilon")
-    @classmethod
-    def _exact(cls, text: str) -> str:
-        return str(exact_epsilon(text))
 
     @property
     def price(self) -> Fraction:
@@ -79,13 +75,14 @@ class Order(Asked):
     def _given(self) -> dict[str, Any]:
         """Return the options that were chosen, as `release` calls them."""
         given = self.model_dump(include={"columns", "crs", "person", "max_points"}, exclude_none=True)
-        return given | ({"small": True} if self.small else {})
+        # The page asks who is protected, so single points are the owner's word and need no warning.
+        return given | ({} if self.person else {"unit": "point"}) | ({"small": True} if self.small else {})
 
     def words(self, request: str, cap: str | None) -> Words:
         """Return the release as a command line and as Python."""
         flags = {
-            "--world": self.world, "--epsilon": self.epsilon, "--person": self.person,
-            "--max-points": self.max_points, "--crs": self.crs,
+            "--world": self.world, "--epsilon": self.epsilon, "--unit": None if self.person else "point",
+            "--person": self.person, "--max-points": self.max_points, "--crs": self.crs,
             "--columns": None if self.columns is None else ",".join(self.columns), "--cap": cap,
         }  # fmt: skip
         keeps = [("--keep", one.option()) for one in self.keep]

@@ -24,6 +24,7 @@ ASSETS = files("pointveil.app") / "assets"
 STATIC = {
     "enter.js": (ASSETS, "text/javascript"),
     "app.js": (ASSETS, "text/javascript"),
+    "sketch.js": (ASSETS, "text/javascript"),
     "app.css": (ASSETS, "text/css"),
     "outline.json": (ASSETS, "application/json"),  # coasts and borders of Natural Earth, in the public domain
     # The report's own code, shared with the page.
@@ -97,7 +98,9 @@ def _plain(fault: ValidationError) -> str:
 def listen(port: int) -> socket.socket:
     """Return a socket on 127.0.0.1 alone; with port 0 the system chooses one that is free."""
     made = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # On Windows, the same option would let another user's server take the port over.
+    alone = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
+    made.setsockopt(socket.SOL_SOCKET, alone, 1)
     try:
         made.bind(("127.0.0.1", port))
     except (OSError, OverflowError):

@@ -23,6 +23,7 @@ from pointveil.cells.sites import RegionSites as RegionSites
 from pointveil.cells.spots import ChosenCells as ChosenCells
 from pointveil.cells.spots import ChosenPixels as ChosenPixels
 from pointveil.cells.spots import SmallSquares as SmallSquares
+from pointveil.cells.spots import Squares as Squares
 from pointveil.cells.street_cells import RoadBins as RoadBins
 from pointveil.cells.street_cells import RoadCells as RoadCells
 from pointveil.cells.street_offsets import ON_THE_ROAD as ON_THE_ROAD

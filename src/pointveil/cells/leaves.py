@@ -6,6 +6,7 @@ import numpy as np
 
 from pointveil.cells.arrays import Floats, Ints, ShortInts
 from pointveil.cells.raster import Raster
+from pointveil.cells.spots import Squares
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +25,17 @@ class Leaves:
 
     def locate(self, xy: Floats) -> Ints:
         """Return the one leaf of each record, or -1."""
-        return self.leaf_at[self.raster.cell_of(xy)].astype(np.int64)
+        return self.of_base.take(self.raster.square_of(xy)).astype(np.int64)
+
+    @property
+    def base(self) -> Squares:
+        """The cells of the raster, each of which is wholly in one leaf or in none."""
+        return Squares(self.raster)
+
+    @property
+    def of_base(self) -> ShortInts:
+        """The leaf of each cell of the raster, or -1."""
+        return self.leaf_at.ravel()
 
     def sum(self, cell_values: Floats) -> Floats:
         """Return the sum over each leaf's cells."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts
+from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, blocks
 
 FARTHEST = 2**31 - 1  # lattice steps from the world's corner: what a 32-bit integer holds
 
@@ -37,20 +37,35 @@ class Plane:
 
     def to_steps(self, coordinates: Floats) -> tuple[ShortInts, Bools]:
         """Return how many lattice steps each record lies from the world's corner, and which records have a place."""
+        steps = np.empty(coordinates.shape, dtype=np.int32)
+        good = np.ones(len(coordinates), dtype=bool)
         with np.errstate(all="ignore"):
             # By way of metres, because that brings a world across the antimeridian into one piece.
-            units = self.to_metres(coordinates) / np.array(self.metres_per_unit) + np.array(self.origin)
-            steps = np.rint(units * self.steps_per_unit) - self._corner
-            good = (np.abs(steps[:, 0]) < FARTHEST) & (np.abs(steps[:, 1]) < FARTHEST)
-            if self.in_degrees:
-                good &= (np.abs(coordinates[:, 0]) <= 180) & (np.abs(coordinates[:, 1]) <= 90)
-            steps[~good] = 0
-        return steps.astype(np.int32), good
+            metres = self.to_metres(coordinates)
+            for axis in range(2):
+                units = metres[:, axis] / self.metres_per_unit[axis]
+                units += self.origin[axis]
+                units *= self.steps_per_unit
+                np.rint(units, out=units)
+                units -= self._corner[axis]
+                good &= np.abs(units) < FARTHEST
+                if self.in_degrees:
+                    good &= np.abs(coordinates[:, axis]) <= (180, 90)[axis]
+                steps[:, axis] = units
+        steps[~good] = 0
+        return steps, good
 
     def from_steps(self, steps: ShortInts) -> Floats:
         """Return lattice steps from the world's corner as metres."""
-        units = (steps + self._corner) / self.steps_per_unit
-        return np.asarray((units - np.array(self.origin)) * np.array(self.metres_per_unit), dtype=np.float64)
+        metres = np.empty((2, len(steps)))  # one axis after the other: what reads them mostly does so, too
+        for part in blocks(len(steps)):
+            for axis in range(2):
+                units = metres[axis, part]
+                np.add(steps[part, axis], self._corner[axis], out=units)
+                units /= self.steps_per_unit
+                units -= self.origin[axis]
+                units *= self.metres_per_unit[axis]
+        return metres.T
 
     def lattice_numbers(self, metres: Floats, axis: int) -> Ints:
         """Return the number of the lattice point nearest to each value of x (axis 0) or y (axis 1), from zero."""

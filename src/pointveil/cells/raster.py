@@ -1,5 +1,6 @@
 """The land as small cells, and in each how much lies how far from a road: public, and the same for everybody."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,33 +32,51 @@ class Raster:
 
     def cell_of(self, xy: Floats) -> tuple[Ints, Ints]:
         """Return column and row of the cell of each point; a point beyond the edge takes the cell at the edge."""
+        return self._along(xy, 0), self._along(xy, 1)
+
+    def square_of(self, xy: Floats) -> Ints:
+        """Return the number of the cell of each point among all cells, with land or without, column by column."""
+        square = self._along(xy, 0)
+        square *= self.shape[1]
+        square += self._along(xy, 1)
+        return square
+
+    def _along(self, xy: Floats, axis: int) -> Ints:
         with np.errstate(invalid="ignore"):
-            column = np.clip(np.floor(xy[:, 0] / self.side), 0, self.shape[0] - 1)
-            row = np.clip(np.floor(xy[:, 1] / self.side), 0, self.shape[1] - 1)
-        return np.nan_to_num(column).astype(np.int64), np.nan_to_num(row).astype(np.int64)
+            return _clipped(xy[:, axis] / self.side, self.shape[axis] - 1)
 
     def bin_of(self, xy: Floats) -> Ints:
         """Return the bin of the pixel of each point, or -1 where that is not land."""
         column, row = self.cell_of(xy)
-        cell = self.index[column, row].astype(np.int64)
+        cell = self.index.ravel().take(column * self.shape[1] + row)
         if not len(self.column):
-            return cell
-        patch = np.where(cell >= 0, self.patch[cell], -1).astype(np.int64)
-        found = -1 - patch
-        fine = np.flatnonzero(patch >= 0)
-        found[fine] = self.pixels[patch[fine], self.pixel_of(xy[fine], column[fine], row[fine])]
-        return np.where((cell < 0) | (found == MASKED), -1, found)
+            return cell.astype(np.int64)
+        patch = self.patch.take(cell, mode="wrap")  # of any cell, where there is none
+        found = np.where(cell >= 0, -1 - patch.astype(np.int64), -1)
+        fine = np.flatnonzero((patch >= 0) & (cell >= 0))
+        pixel = self.pixel_of(xy[fine], column[fine], row[fine])
+        pixel += patch[fine].astype(np.int64) * self.per_side**2
+        told = self.pixels.ravel().take(pixel).astype(np.int64)
+        told[told == MASKED] = -1
+        found[fine] = told
+        return found
 
     def pixel_of(self, xy: Floats, column: Ints, row: Ints) -> Ints:
         """Return the number of the pixel of each point within its cell."""
         scale = self.per_side / self.side
-        across, along = (self._pixel(xy[:, axis] - at * self.side, scale) for axis, at in ((0, column), (1, row)))
-        return across * self.per_side + along
-
-    def _pixel(self, metres: Floats, scale: float) -> Ints:
         with np.errstate(invalid="ignore"):
-            place = np.nan_to_num(np.clip(np.floor(metres * scale), 0, self.per_side - 1))
-        return np.asarray(place, dtype=np.int64)
+            number = _clipped((xy[:, 0] - column * self.side) * scale, self.per_side - 1)
+            number *= self.per_side
+            number += _clipped((xy[:, 1] - row * self.side) * scale, self.per_side - 1)
+        return number
+
+
+def _clipped(places: Floats, last: int) -> Ints:
+    """Return places rounded down, from 0 to `last`, in place; NaN is at 0."""
+    # Unlike maximum and minimum these two take NaN to a number.
+    np.fmax(places, 0, out=places)
+    np.fmin(places, last, out=places)
+    return places.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,3 +91,8 @@ class Distances:
     def locate(self, xy: Floats) -> Ints:
         """Return the one bin of each record, or -1."""
         return self.raster.bin_of(xy)
+
+    @property
+    def key(self) -> Hashable:
+        """What tells them from other cells."""
+        return Distances, self.raster

@@ -24,7 +24,9 @@ class Precision:
         found = np.full(len(xy), len(COARSER), dtype=np.int64)
         with np.errstate(all="ignore"):
             x, y = (self.plane.lattice_numbers(xy[:, axis], axis) for axis in (0, 1))
-        known = np.isfinite(xy).all(axis=1)
-        for number in reversed(range(len(COARSER))):
-            found[known & (x % COARSER[number] == 0) & (y % COARSER[number] == 0)] = number
+        fitting = np.flatnonzero(np.isfinite(xy).all(axis=1))
+        for number in reversed(range(len(COARSER))):  # what fits a coarser rounding fits all finer ones
+            steps = COARSER[number]
+            fitting = fitting[(x[fitting] % steps == 0) & (y[fitting] % steps == 0)]
+            found[fitting] = number
         return found

@@ -1,11 +1,13 @@
-"""Small places that may hold many records: squares of a few metres, and single cells and pixels of a raster."""
+"""Small places: squares of a few metres, and single cells and pixels of a raster."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from pointveil.cells.arrays import NOWHERE, Floats, Ints
-from pointveil.cells.raster import Raster
+from pointveil.cells.raster import Distances, Raster
 
 FARTHEST = 1e9  # metres
 
@@ -26,10 +28,41 @@ class SmallSquares:
 
     def locate(self, xy: Floats) -> Ints:
         """Return the number of the square of each record, or -1."""
+        known, number = np.ones(len(xy), dtype=bool), np.zeros(len(xy), dtype=np.int64)
         with np.errstate(invalid="ignore"):
-            known = np.asarray((np.abs(xy) < FARTHEST).all(axis=1))
-        column, row = np.floor(np.where(known[:, None], xy, 0.0) / SMALL).astype(np.int64).T
-        return np.where(known, (column * 73_856_093 + row * 19_349_663) % NUMBERS, NOWHERE)
+            for axis, factor in enumerate((73_856_093, 19_349_663)):
+                known &= np.abs(xy[:, axis]) < FARTHEST
+                number += np.floor(xy[:, axis] / SMALL).astype(np.int64) * factor
+        return np.where(known, number % NUMBERS, NOWHERE)
+
+    @property
+    def key(self) -> Hashable:
+        """What tells them from other cells."""
+        return SmallSquares
+
+
+@dataclass(frozen=True, eq=False)
+class Squares:
+    """All cells of a raster, with land or without: the finest that leaves are made of, so that one count serves all."""
+
+    raster: Raster
+
+    def __len__(self) -> int:
+        return self.raster.shape[0] * self.raster.shape[1]
+
+    def locate(self, xy: Floats) -> Ints:
+        """Return the one cell of each record; one beyond the edge takes the cell at the edge."""
+        return self.raster.square_of(xy)
+
+    @property
+    def key(self) -> Hashable:
+        """What tells them from other cells."""
+        return Squares, self.raster
+
+    @property
+    def beside(self) -> tuple[Any, ...]:
+        """What is mostly asked of the same raster."""
+        return Distances(self.raster), SmallSquares()
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +77,17 @@ class ChosenCells:
 
     def locate(self, xy: Floats) -> Ints:
         """Return the number of the chosen cell of each record, or -1."""
-        return _among(self.cells, self.raster.index[self.raster.cell_of(xy)].astype(np.int64))
+        return _among(self.cells, self.raster.index.ravel().take(self.raster.square_of(xy)).astype(np.int64))
+
+    @property
+    def base(self) -> Squares:
+        """The cells of the raster, some of which are chosen."""
+        return Squares(self.raster)
+
+    @property
+    def of_base(self) -> Ints:
+        """The number of each cell of the raster among those that are chosen, or -1."""
+        return _among(self.cells, self.raster.index.ravel().astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)

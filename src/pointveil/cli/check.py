@@ -52,7 +52,6 @@ def _show(found: "Checked", *, quiet: bool) -> None:
         tell(f"  {SIGNS[finding.level]} {finding.text}", quiet=quiet and finding.level == "note")
     if found.account is not None:
         left, cap = (f"{float(amount):g}" for amount in (found.account.left, found.account.cap))
-        tell(f"  · ledger: epsilon {left} of {cap} is left for '{found.dataset}'", quiet=quiet)
-    elif found.format is not None:
-        tell(f"  · ledger: nothing was charged to '{found.dataset}' so far", quiet=quiet)
+        new = "" if found.account.charges else ": nothing was charged to it so far"
+        tell(f"  · ledger: epsilon {left} of {cap} is left for '{found.dataset}'{new}", quiet=quiet)
     tell("No record was read, and nothing was charged.", quiet=quiet)

@@ -44,6 +44,12 @@ def evaluate(
             "--release-report", help="Write a page to share with the release; it shows nothing of the real points."
         ),
     ] = None,
+    population: Annotated[
+        str | None,
+        typer.Option(
+            "--population", help="File with all the points that the real ones are a sample of, if you have it."
+        ),
+    ] = None,
     columns: Columns = None,
     crs: Crs = None,
     seed: Annotated[int, typer.Option("--seed", help="Seed for grid shifts, crossings and samples.")] = 0,
@@ -81,8 +87,9 @@ def evaluate(
         tell(f"Wrote {release_report}: you may share it with the release.", quiet=silent)
     with _measuring(quiet=silent) as progress:
         result = compare_by_every_measure(
-            real, synthetic, place, columns=parse_columns(columns), crs=crs, seed=seed, progress=progress
-        )
+            real, synthetic, place, columns=parse_columns(columns), crs=crs, seed=seed, population=population,
+            progress=progress,
+        )  # fmt: skip
     for warning in result.warnings():
         tell(f"Warning: {warning}")
     if report is not None:

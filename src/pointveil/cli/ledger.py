@@ -68,7 +68,7 @@ def cap(
     ledger: LedgerFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Set the cap of a dataset: the most that may be spent on it in total (default: 10)."""
+    """Set the cap of a dataset: the most that may be spent on it in total (default: 3)."""
     from pointveil.ledger import Ledger
 
     account = Ledger(**given(path=ledger)).set_cap(dataset, epsilon)

@@ -70,21 +70,26 @@ def about_data(
         Path | None,
         typer.Option("--keep-file", help="TOML file that declares the columns to keep; 'pointveil schema' starts one."),
     ] = None,
+    prior: Annotated[
+        Path | None,
+        typer.Option(
+            "--prior",
+            help="What is already public about where people are, to guide veil: an earlier release or survey, or a "
+            "file of public points. Never private points that were not paid for.",
+        ),
+    ] = None,
     columns: Columns = None,
     crs: Crs = None,
     ledger: LedgerFile = None,
     dataset: Annotated[
         str | None, typer.Option("--dataset", help="Name of the dataset in the ledger (default: the file's name).")
     ] = None,
-) -> dict[str, Any]:
-    """Return what is said about the private file, and where it is accounted for."""
-    return given(
-        method=method, person=person, max_points=max_points, unit=unit, columns=parse_columns(columns), crs=crs,
-        keep=parse_keeps(keep, keep_file), ledger=ledger, dataset=dataset,
-    )  # fmt: skip
-
-
-def about_release(
+    cap: Annotated[
+        str | None,
+        typer.Option(
+            "--cap", help="The most that may ever be spent on this dataset (default: 3); at its first release."
+        ),
+    ] = None,
     split: Annotated[
         str | None,
         typer.Option(
@@ -93,15 +98,25 @@ def about_release(
             "methods'.",
         ),
     ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option("--noise", help="Noise sampler: 'exact' (default: our own) or 'opendp' (needs that extra)."),
+    ] = None,
+) -> dict[str, Any]:
+    """Return what is said about the private file, and where it is accounted for."""
+    return given(
+        method=method, person=person, max_points=max_points, unit=unit, columns=parse_columns(columns), crs=crs,
+        keep=parse_keeps(keep, keep_file), ledger=ledger, dataset=dataset, cap=cap, split=parse_split(split),
+        noise=noise, prior=prior,
+    )  # fmt: skip
+
+
+def about_release(
     request: Annotated[
         str | None,
         typer.Option(
             "--request", help="A name for this request: repeated, it gives the same release and is charged once."
         ),
-    ] = None,
-    noise: Annotated[
-        str | None,
-        typer.Option("--noise", help="Noise sampler: 'exact' (default: our own) or 'opendp' (needs that extra)."),
     ] = None,
     small: Annotated[
         bool,
@@ -109,10 +124,6 @@ def about_release(
             "--small", help="Go on even if the noisy total is hardly more than noise; otherwise that stops the release."
         ),
     ] = False,
-    cap: Annotated[
-        str | None,
-        typer.Option("--cap", help="The most that may ever be spent on this dataset; for its first release."),
-    ] = None,
     owner: Annotated[str | None, typer.Option("--owner", help="Who answers for the release; recorded.")] = None,
     purpose: Annotated[str | None, typer.Option("--purpose", help="What the release is for; recorded.")] = None,
     period: Annotated[
@@ -124,8 +135,7 @@ def about_release(
 ) -> dict[str, Any]:
     """Return what is said about a release that is charged."""
     return given(
-        split=parse_split(split), request=request, noise=noise, key=key, small=small or None, cap=cap, owner=owner,
-        purpose=purpose, period=period, note=note,
+        request=request, key=key, small=small or None, owner=owner, purpose=purpose, period=period, note=note,
     )  # fmt: skip
 
 
@@ -140,9 +150,9 @@ def ask_cap(points: str, options: dict[str, Any]) -> None:
     """Ask for the cap, on a terminal, if a dataset is charged for the first time; nobody else is ever asked."""
     if "cap" in options or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return
-    from pointveil.ledger import Ledger
+    from pointveil.ledger import DEFAULT_CAP, Ledger
 
     name = dataset_name(points, options)
     if Ledger(**given(path=options.get("ledger"))).find(name) is None:
         question = f"This is the first release of '{name}'. How much epsilon may ever be spent on it?"
-        options["cap"] = typer.prompt(question, default="3", err=True)
+        options["cap"] = typer.prompt(question, default=str(DEFAULT_CAP), err=True)

@@ -6,10 +6,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pointveil.cells.arrays import Floats, Ints
+from pointveil.cells.arrays import Floats, Ints, blocks
 from pointveil.cells.coded import Codes
 from pointveil.formats import Layout
 
+BLOCK = 1 << 16  # records at a time that cells are handed: the work stays in the processor's cache
 TRIED_ALONE = 3  # records of each batch that are also looked up by themselves, for each question
 
 
@@ -44,11 +45,19 @@ class Engine(Protocol):
     def layout(self) -> Layout:
         """The form of the input: format, column names, CRS. Nothing about its records."""
 
+    @property
+    def reads_again(self) -> bool:
+        """Whether another question means another reading, so that several are best asked at once."""
+
     def sums(self, tallies: Sequence[Tally]) -> list[Ints]:
         """Return the counts that each tally asks for, all from one reading."""
 
     def digest(self) -> bytes:
         """Return a fingerprint of all coordinates, as the first reading found them; read now if there was none."""
+
+    @property
+    def alike(self) -> tuple[bytes, ...]:
+        """Digests that copies of these places share, from that reading: in any CRS, with a few rows more or less."""
 
     def points(self) -> Iterator[Floats]:
         """Yield the clean, bounded points in batches (n, 2), in metres."""
@@ -60,19 +69,21 @@ class Engine(Protocol):
 def tally_cells(cells: Any, xy: Floats, size: int, codes: Codes = ()) -> Ints:
     """Return the exact number of points in each cell; a point with no cell of its own is counted nowhere."""
     (found,) = tried_alone(lambda some, coded: (located(cells, some, coded),), xy, codes)
-    nowhere = (found < 0) | (found >= size)
-    return np.bincount(np.where(nowhere, size, found), minlength=size + 1)[:size]
+    # As a number without a sign, what is below zero is beyond all cells.
+    return np.bincount(np.minimum(found.astype(np.uint64, copy=False), size).view(np.int64), minlength=size + 1)[:size]
 
 
 def tried_alone(locate: Callable[[Floats, Codes], Sequence[Any]], xy: Floats, codes: Codes = ()) -> tuple[Ints, ...]:
     """Return what `locate` says of all records; a few, looked up by themselves, must be where they were among all."""
-    found = tuple(one_each(part, xy) for part in locate(xy, codes))
-    for place in range(min(TRIED_ALONE, len(xy))):
-        only = slice(place, place + 1)
-        alone = locate(xy[only], tuple(each[only] for each in codes))
-        if any(one_each(own, xy[only])[0] != part[place] for part, own in zip(found, alone, strict=True)):
-            raise NotOneByOneError("locate must look at each point by itself: its neighbours changed its cell.")
-    return found
+    some = [slice(place, place + 1) for place in range(min(TRIED_ALONE, len(xy)))]
+    parts = [
+        tuple(one_each(cell, xy[part]) for cell in locate(xy[part], tuple(each[part] for each in codes)))
+        for part in (*(list(blocks(len(xy), BLOCK)) or [slice(0, 0)]), *some)
+    ]
+    found = tuple(np.concatenate(each) for each in zip(*parts, strict=True))
+    if any((each[len(xy) :] != each[: len(some)]).any() for each in found):
+        raise NotOneByOneError("locate must look at each point by itself: its neighbours changed its cell.")
+    return tuple(each[: len(xy)] for each in found)
 
 
 def located(cells: Any, xy: Floats, codes: Codes) -> Any:

@@ -40,13 +40,19 @@ class Comparison:
     statement: Statement | None = None  # what is promised about the synthetic points, if anything
     columns: tuple[Column, ...] = ()  # kept, and so to be compared
     codes: tuple[Codes, Codes] = ((), ())  # of the real and of the synthetic points, in each column but ids
+    population: XY | None = None  # the points that the real ones are a sample of, if they are known
 
     def against(self, synthetic: XY) -> "Comparison":
         """Compare other synthetic points with the same real ones; what is known of those is kept."""
-        other = Comparison(self.real, synthetic, self.world, self.seed)
+        other = Comparison(self.real, synthetic, self.world, self.seed, population=self.population)
         for shared in ("centres", "_road_search", "_real"):
             other.__dict__[shared] = getattr(self, shared)
         return other
+
+    @property
+    def everybody(self) -> XY:
+        """The population; the real points where none is known."""
+        return self.real if self.population is None else self.population
 
     def bins(self, of: Of) -> list[Bins]:
         """Return what kept columns say of each point: each "part" of a column, those of one kind, or each "pair"."""

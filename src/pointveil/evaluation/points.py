@@ -32,11 +32,12 @@ def compare(
     columns: tuple[str, str] | None = None,
     crs: str | None = None,
     seed: int = 0,
+    population: Any = None,
 ) -> Comparison:
     """Read both sets of points into metres of the world; parameters as of `evaluate`."""
     if is_store(synthetic):
         with fetched(synthetic, STATEMENT) as local:
-            return compare(real, local, world, columns=columns, crs=crs, seed=seed)
+            return compare(real, local, world, columns=columns, crs=crs, seed=seed, population=population)
     about = stated(synthetic)
     # Bare coordinates have no other columns to compare.
     bare = any(isinstance(points, np.ndarray | list) and not is_named(points) for points in (real, synthetic))
@@ -60,7 +61,9 @@ def compare(
         )
     left_out = len(all_real.xy) - len(on_land.xy), len(all_synthetic.xy) - len(some_synthetic.xy)
     codes = on_land.codes, some_synthetic.codes
-    pair = Comparison(on_land.xy, some_synthetic.xy, world, seed, names, left_out, about, keep, codes)
+    everybody = None if population is None else read_points(population, world, columns=columns, crs=crs).whole.xy
+    everybody = None if everybody is None else everybody[world.on_land(everybody)]
+    pair = Comparison(on_land.xy, some_synthetic.xy, world, seed, names, left_out, about, keep, codes, everybody)
     if min(len(pair.real), len(pair.synthetic)) >= ENOUGH and _overlap(pair) < LEAST_OVERLAP:
         raise InputError(
             f"{names[0]} and {names[1]} are in different parts of this world, so they cannot belong together. Check "
@@ -99,10 +102,11 @@ class Read:
     xy: XY
     codes: Codes = ()
     keep: tuple[Column, ...] = ()
+    name: str = ""  # of the file, if it was one
 
     def only(self, chosen: NDArray[np.bool_]) -> "Read":
         """Return some of the points."""
-        return Read(self.xy[chosen], tuple(codes[chosen] for codes in self.codes), self.keep)
+        return Read(self.xy[chosen], tuple(codes[chosen] for codes in self.codes), self.keep, self.name)
 
     @property
     def whole(self) -> "Read":
@@ -141,7 +145,8 @@ def read_points(
     places = np.concatenate([np.zeros((0, 2)), *(batch.coordinates for batch in batches)])
     nobody = (tuple(np.zeros(0, dtype=np.uint8) for column in keep if column.size),)
     found = zip(*nobody, *(batch.codes for batch in batches), strict=True)
-    return Read(_converted(places, source.layout.crs, world), tuple(np.concatenate(each) for each in found), keep)
+    codes = tuple(np.concatenate(each) for each in found)
+    return Read(_converted(places, source.layout.crs, world), codes, keep, _name(points, ""))
 
 
 def kept_columns(statement: Statement | None) -> tuple[Column, ...]:

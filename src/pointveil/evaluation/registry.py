@@ -41,6 +41,7 @@ class Measure:
     options: Mapping[str, Any] = field(default_factory=dict)  # of the function, that make this row
     of: Of | None = None  # what of the kept columns it compares; the option `bins` of the function
     by_place: bool = False  # whether it looks at columns and places together
+    population: bool = False  # whether it needs the population that the real points are a sample of
 
     def __call__(self, comparison: Comparison, **options: Any) -> float:
         """Return the number; `options` change those of the row."""
@@ -65,6 +66,7 @@ def measure(
     roads: bool = False,
     of: Of | None = None,
     by_place: bool = False,
+    population: bool = False,
 ) -> Callable[[Function], Function]:
     """Add a function to the table of measures: `evaluate`, the report and experiments then have it.
 
@@ -98,6 +100,8 @@ def measure(
     by_place
         Whether it looks at columns and places together. It is then measured also for columns that were drawn without
         looking at the place, and reports show both.
+    population
+        Whether the points must be known that the real ones are a sample of.
 
     Examples
     --------
@@ -115,6 +119,8 @@ def measure(
         @functools.wraps(function)
         def checked(comparison: Comparison, **given: Any) -> float:
             _check(title, comparison, real, synthetic, roads=roads)
+            if population and comparison.population is None:
+                raise UnmeasuredError(f"{title} needs the population that the real points are a sample of")
             if of is not None and "bins" not in given:
                 given["bins"] = _first_bins(title, comparison, of)
             value = function(comparison, **given)
@@ -125,7 +131,7 @@ def measure(
         for row, (size, chosen) in (rows or {name: ("", {})}).items():
             texts = sentence.format(size), name, sentence.format(sizes.any_size), size
             made = {**(options or {}), **chosen}
-            MEASURES.add(row, Measure(checked, title, better, perfect, unit, *texts, made, of, by_place))
+            MEASURES.add(row, Measure(checked, title, better, perfect, unit, *texts, made, of, by_place, population))
         return cast("Function", checked)
 
     return register

@@ -183,6 +183,7 @@ def evaluate(
     crs: str | None = None,
     measures: Iterable[str] | None = None,
     seed: int = 0,
+    population: Any = None,
     progress: Progress | None = None,
 ) -> Evaluation:
     """Compare synthetic points with the real ones by every measure.
@@ -206,6 +207,9 @@ def evaluate(
         where there are any).
     seed
         Chooses grid shifts, centres and samples; the same seed gives the same numbers.
+    population
+        The points that the real ones are a sample of, if they are at hand, in the same form: for `another_sample` and
+        `effective_sample_size`.
     progress
         Is called before each measure with how many are done, of how many, and the title of the next.
 
@@ -232,7 +236,8 @@ def evaluate(
     0.0
     """
     names = None if measures is None else _known(measures)
-    return measure_all(compare(real, synthetic, world, columns=columns, crs=crs, seed=seed), names, progress)
+    pair = compare(real, synthetic, world, columns=columns, crs=crs, seed=seed, population=population)
+    return measure_all(pair, names, progress)
 
 
 def measure_all(
@@ -261,12 +266,14 @@ def measure_all(
 def _tasks(names: list[str], comparison: Comparison, *, everything: bool) -> list[tuple[str, Measure, Bins | None]]:
     """Return what to measure: its name, its row, and what of the kept columns it is for.
 
-    A name carries the column where there are several. Measures of columns that there are not are left out when
-    everything is measured, and have a reason when they were asked for.
+    A name carries the column where there are several. Measures of columns or of a population that there are not are
+    left out when everything is measured, and have a reason when they were asked for.
     """
     tasks: list[tuple[str, Measure, Bins | None]] = []
     for name in names:
         row = MEASURES[name]
+        if everything and row.population and comparison.population is None:
+            continue
         bins = [] if row.of is None else comparison.bins(row.of)
         if len(bins) > 1:
             tasks += [(f"{name}{COLUMN}{each.name}", row, each) for each in bins]

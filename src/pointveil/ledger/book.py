@@ -7,7 +7,7 @@ import os
 import sqlite3
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
@@ -34,7 +34,7 @@ from pointveil.ledger.entries import (
 from pointveil.ledger.schema import MICRO, PATIENCE, append, connect, fingerprint, last, make, seal
 from pointveil.ledger.upgrade import upgrade
 
-DEFAULT_CAP = Fraction(10)
+DEFAULT_CAP = Fraction(3)
 
 ADVICE = {
     "SQLITE_BUSY": f"Another process has kept it busy for {PATIENCE} seconds; try again when that has ended.",
@@ -90,7 +90,7 @@ class Ledger:
     >>> vault = pv.Vault.open("people.parquet", pv.World.read("helsinki.gpkg"), epsilon=1, ledger=ledger)
     >>> points = pv.synthesize(vault)
     >>> [(account.name, str(account.spent), str(account.left)) for account in ledger.accounts()]
-    [('people.parquet', '1', '9')]
+    [('people.parquet', '1', '2')]
     """
 
     path: Path = field(default_factory=default_ledger_path)
@@ -116,16 +116,19 @@ class Ledger:
         content: bytes | None,
         epsilon: Fraction | float | str,
         purpose: Mapping[str, Any],
+        alike: Iterable[bytes] = (),
         request: str | None = None,
         seed: int | None = None,
     ) -> Charge:
         """Charge epsilon to a dataset; when this returns, the charge is on the disk and stays there.
 
         Only a keyed fingerprint of `content`, a digest of the data, is kept; it is None if the data could not be read:
-        then only the name says what is charged. Epsilon is exact, never a float, and rounded up to a millionth.
-        `purpose` has everything that decides what the release is, and `request` is a name of the owner's by which it
-        can be answered again. A `seed`, of the drawing, comes from a caller who keeps each answer (`keep`) before
-        anything is made of it. Such a request is charged once: the same one again goes on with the charge that it has.
+        then only the name says what is charged. `alike` has digests that copies of the data share, and few others:
+        any of them leads to the account as the content does. Epsilon is exact, never a float, and rounded up to a
+        millionth. `purpose` has everything that decides what the release is, and `request` is a name of the owner's by
+        which it can be answered again. A `seed`, of the drawing, comes from a caller who keeps each answer (`keep`)
+        before anything is made of it. Such a request is charged once: the same one again goes on with the charge that
+        it has.
         """
         name, amount, facts = plain(dataset, "name of a dataset"), exact(epsilon), canonical(purpose)
         if amount == 0:
@@ -144,7 +147,9 @@ class Ledger:
                 entry, seed = known.entry, known.seed
                 refuse_other_content(book, entry, print_)
             paid = {account for (account,) in select(book, "account", kind="charge", entry=entry)}
-            accounts = charged_accounts(book, name, print_)
+            prints = [] if print_ is None else [print_, *(fingerprint(book, digest) for digest in alike)]
+            refuse_private_prior(book, purpose.get("prior") or {}, prints)
+            accounts = charged_accounts(book, name, prints)
             tightest = min((balance(book, account) for account in accounts), key=lambda found: found.left)
             unpaid = [account for account in accounts if account not in paid]
             for account in unpaid:
@@ -361,17 +366,17 @@ def find_answer(book: sqlite3.Connection, entry: int, number: int, question: str
     return None
 
 
-def charged_accounts(book: sqlite3.Connection, name: str, print_: bytes | None) -> list[int]:
-    """Return the accounts that a name and a fingerprint lead to, having made them lead somewhere."""
+def charged_accounts(book: sqlite3.Connection, name: str, prints: Sequence[bytes]) -> list[int]:
+    """Return the accounts that a name and fingerprints lead to, having made them all lead somewhere."""
     named = find(book, "name", name=name)
-    known = None if print_ is None else find(book, "content", fingerprint=print_)
-    if named is None and known is None:
-        named = open_account(book, name, DEFAULT_CAP)
-    elif named is None:
-        append(book, "name", account=known, name=name)
-    if known is None and print_ is not None:
-        append(book, "content", account=named, fingerprint=print_)
-    return sorted({account for account in (named, known) if account is not None})
+    known = {print_: find(book, "content", fingerprint=print_) for print_ in prints}
+    found = [account for account in (named, *known.values()) if account is not None]
+    home = found[0] if found else open_account(book, name, DEFAULT_CAP)
+    if found and named is None:
+        append(book, "name", account=home, name=name)
+    for print_ in (print_ for print_, account in known.items() if account is None):
+        append(book, "content", account=home, fingerprint=print_)
+    return sorted({home, *found})
 
 
 def open_account(book: sqlite3.Connection, name: str, cap: Fraction) -> int:
@@ -433,6 +438,16 @@ def refuse_other_content(book: sqlite3.Connection, entry: int, print_: bytes | N
         raise InputError(
             "The data are not those that this request was charged for: they have changed, or cannot be read. "
             "Put them back, or make a new request, which is charged anew."
+        )
+
+
+def refuse_private_prior(book: sqlite3.Connection, prior: Mapping[str, Any], prints: Sequence[bytes]) -> None:
+    """Raise if the points of a prior are the data themselves, or were ever charged for as private data, or a copy."""
+    theirs = [fingerprint(book, bytes.fromhex(digest)) for digest in prior.get("points", ())]
+    if any(each in prints or find(book, "content", fingerprint=each) is not None for each in theirs):
+        raise InputError(
+            f"{prior['name']}, the prior, holds private data that this ledger accounts for: the same points. "
+            "A prior must be public, or a release that was paid for. Nothing was charged."
         )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from pointveil.cells import ChosenCells, ChosenPixels, Floats, Ints, Leaves, Raster
 from pointveil.cells.raster import MASKED
+from pointveil.estimate.guide import Guide
 from pointveil.estimate.posterior import posterior_by_kind
 from pointveil.ground import leaves_from_levels
 from pointveil.vault import NoisyCounts, Respondent, Share
@@ -15,11 +16,17 @@ from pointveil.vault import NoisyCounts, Respondent, Share
 
 @dataclass(frozen=True)
 class Plan:
-    """The leaves to be counted, the people expected in each, and the factor of each bin of distance so far."""
+    """The leaves to be counted, the people expected in each, and what is known so far about places within them."""
 
     leaves: Leaves
-    expected: Floats
-    factor: Floats
+    expected: Floats  # (leaves,)
+    factor: Floats  # (bins,): how likely a place is by its distance to a road
+    guide: Guide | None = None  # what a prior says, if there is one
+
+    @property
+    def tilt(self) -> Floats | None:
+        """How much likelier than by distance alone the prior makes each cell, (cells,)."""
+        return None if self.guide is None else self.guide.tilt
 
 
 HEAVY = 2.0  # standard deviations of the noise of a second count that a leaf or cell must have, to be worth one
@@ -52,7 +59,7 @@ def count_cells_again(
     counts = np.zeros(len(finer))
     counts[finer.leaf_of] = people[leaves.leaf_of]
     counts[finer.leaf_of[cells]] = shared_out(noisy, expected[cells], leaves.leaf_of[cells].astype(np.int64), people)
-    return Plan(finer, counts, plan.factor), counts
+    return dataclasses.replace(plan, leaves=finer, expected=counts), counts
 
 
 def shared_out(noisy: NoisyCounts, expected: Floats, owner: Ints, people: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """Divide the world into squares that fit where people are, and estimate how many are at every small place."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ from scipy.ndimage import gaussian_filter
 
 from pointveil.cells import COARSER, Distances, Everywhere, Floats, Leaves, Precision, Raster, SmallSquares, blocks
 from pointveil.estimate.consistency import project_to_total
+from pointveil.estimate.guide import Guide, likeness, relative_density
 from pointveil.estimate.posterior import denoise
 from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law, settle
 from pointveil.estimate.totals import SURE, at_most_the_total, block_doubts, fuse_blocks, match_totals, within_noise
@@ -18,7 +19,7 @@ from pointveil.ground import leaves_from_levels, peopled_area, raster_of, split_
 from pointveil.partition.base import Budget, partitioner
 from pointveil.partition.crowds import Plan, count_cells_again, count_pixels_again
 from pointveil.vault import Cells, NoisyCounts, Respondent, Share
-from pointveil.world import World
+from pointveil.world import Prior, World
 
 COARSEST_CELL, FINEST_CELL = 64.0, 5.0  # metres
 MOST_CELLS = 2**24
@@ -33,6 +34,8 @@ FEW_POINTS = 10.0  # points per block, times epsilon, in that case
 LEAST_FOR_ROUNDING = Fraction(1, 2)  # epsilon from which on it is worth asking how records are rounded
 CLEARLY, NEARLY_ALL = 10.0, 0.9  # a rounding is believed from so many deviations of the total, and this share, on
 STRIP, BLOCK = 256, 2**20  # columns and entries at a time: bounds on memory
+LARGER = 1.0  # how much larger leaves are, of themselves, where a prior explains everything
+NEIGHBOURS = 2  # levels: a prior is judged by how blocks differ within squares of 2**2 by 2**2
 TRUNCATE = 4.0  # where a blur ends, in standard deviations
 
 
@@ -96,6 +99,7 @@ class Veil:
         "blocks and districts brought back within the reach of noise from their answers",
     )
     divides_into: ClassVar[str] = "places"
+    uses_prior: ClassVar[bool] = True
     edition: ClassVar[int] = 2
 
     def total_cells(self, world: World, epsilon: Fraction) -> Cells:
@@ -117,7 +121,7 @@ class Veil:
         raster = raster_of(world, lattice.side, 1 << lattice.top, rounded_to=shared_rounding(totals))
         blocks = squares_of(raster, lattice.block)
         if few:
-            return self.count_once(vault, blocks, shares)
+            return self.count_once(vault, lattice, blocks, shares, world.prior)
         districts = squares_of(raster, lattice.top + DISTRICT_LEVELS)
         of_districts = vault.count(districts, shares["district"])
         of_blocks = vault.count(blocks, shares["shape"])
@@ -126,8 +130,9 @@ class Veil:
         # Nothing above has looked at a leaf: leaves are chosen by noisy answers, then counted with noise of their own.
         # Second counts come out of the leaves' share, but look closer at the same leaves, cut as they would be without.
         leaf_epsilon = float(count.epsilon + (2 * again.epsilon if again else 0)) / vault.points_per_unit
-        plan = self.plan(lattice, blocks, of_blocks, distances, leaf_epsilon)
+        plan = self.plan(lattice, blocks, of_blocks, distances, leaf_epsilon, world.prior)
         of_leaves = vault.count(plan.leaves, count)
+        plan = self.judge_again(plan, blocks, of_leaves)
         counts = denoise(of_leaves, plan.expected, plan.leaves)
         fused = fuse_blocks(counts, blocks, of_blocks, plan.leaves, lattice.block)
         answers = (plan.leaves, of_leaves), (blocks, of_blocks), (districts, of_districts)
@@ -165,15 +170,18 @@ class Veil:
 
     def expected_cells(self, plan: Plan, counts: Floats) -> Floats:
         """Return the people expected in every cell, (cells,), from the leaves' counts."""
-        weight = cell_weights(plan.leaves.raster, plan.factor)
+        weight = cell_weights(plan.leaves.raster, plan.factor, plan.tilt)
         return weight * smooth_rate(plan.leaves, counts, weight, self.blur)
 
-    def count_once(self, vault: Respondent, blocks: Leaves, shares: Budget) -> PlaceMasses:
+    def count_once(
+        self, vault: Respondent, lattice: Lattice, blocks: Leaves, shares: Budget, prior: Prior | None
+    ) -> PlaceMasses:
         """Spend all that is left on one count of the blocks: so few people do not allow anything finer."""
         left = sum((share.epsilon for purpose, share in shares.items() if purpose != "total"), Fraction(0))
         noisy = vault.count(blocks, Share("count", left))
         counts = project_to_total(noisy.values.astype(np.float64), float(noisy.values.sum()))
-        plan = Plan(blocks, counts, np.ones(blocks.raster.bins))
+        factor = np.ones(blocks.raster.bins)
+        plan = Plan(blocks, counts, factor, guide_by(prior, lattice, blocks, noisy, factor))
         return PlaceMasses(blocks.raster, self.spread(plan, counts, None, blocks, np.zeros(len(blocks))))
 
     def lattice(self, world: World, side: float) -> Lattice:
@@ -195,6 +203,7 @@ class Veil:
         of_blocks: NoisyCounts,
         distances: NoisyCounts | None,
         leaf_epsilon: float,
+        prior: Prior | None,
     ) -> Plan:
         """Return the leaves that fit the noisy blocks and distances, given the noise that leaves will have."""
         raster = blocks.raster
@@ -203,21 +212,35 @@ class Veil:
         factor = np.ones(raster.bins)
         # Two rounds: better counts give better factors, and better factors a better prior for the counts.
         for _ in range(1 if distances is None else 2):
-            prior = np.bincount(pieces.region, pieces.area * factor[pieces.bin], len(blocks)).astype(np.float64)
-            counts = denoise(of_blocks, scaled_to(prior, total), blocks).mean
-            counts = scaled_to(counts if counts.any() else prior, total)
+            likely = np.bincount(pieces.region, pieces.area * factor[pieces.bin], len(blocks)).astype(np.float64)
+            counts = denoise(of_blocks, scaled_to(likely, total), blocks).mean
+            counts = scaled_to(counts if counts.any() else likely, total)
             if distances is not None:
                 factor = learn_road_law(pieces, counts, distances).factor
         counts, factor = significant(counts), significant(factor)
-        weight = cell_weights(raster, factor)
+        guide = guide_by(prior, lattice, blocks, of_blocks, factor)
+        weight = cell_weights(raster, factor, None if guide is None else guide.tilt)
         mass = np.zeros(raster.shape)
-        expected = weight * (counts / np.maximum(blocks.sum(weight), 1e-12))[blocks.leaf_of]
+        expected = weight * rates(blocks, counts, weight)
         mass[raster.column, raster.row] = expected
-        target = self.leaf_points / leaf_epsilon
+        # What a prior tells about the inside of leaves need not be counted: they may be larger, and their noise less.
+        target = self.leaf_points / leaf_epsilon * (1.0 if guide is None else 1 + LARGER * guide.used)
         reference = min(lattice.block - 1, math.log2(self.leaf_side / lattice.side))
         level = split_levels(mass, target, slope=self.leaf_slope, reference=reference, top=lattice.top)
         leaves = leaves_from_levels(raster, level)
-        return Plan(leaves, leaves.sum(expected), factor)
+        guide = None if guide is None else replace(guide, blocks=counts)
+        return Plan(leaves, leaves.sum(expected), factor, guide)
+
+    def judge_again(self, plan: Plan, blocks: Leaves, of_leaves: NoisyCounts) -> Plan:
+        """Return the plan with as much of the prior as the leaves bear out, which see more than blocks do."""
+        if plan.guide is None:
+            return plan
+        leaves, weight = plan.leaves, cell_weights(plan.leaves.raster, plan.factor)
+        block = blocks.leaf_at[leaves.column, leaves.row].astype(np.int64)
+        fit = likeness(of_leaves, block, leaves.sum(weight), leaves.sum(weight * plan.guide.ratio))
+        guide = replace(plan.guide, used=fit.slope)
+        weight *= guide.tilt
+        return replace(plan, guide=guide, expected=leaves.sum(weight * rates(blocks, plan.guide.blocks, weight)))
 
     def spread(
         self, plan: Plan, counts: Floats, distances: NoisyCounts | None, blocks: Leaves, doubt: Floats
@@ -227,10 +250,12 @@ class Veil:
         `doubt` is the standard deviation of each block's total: blocks clearly above zero keep theirs.
         """
         leaves, raster = plan.leaves, plan.leaves.raster
-        weight = cell_weights(raster, plan.factor)
+        weight = cell_weights(raster, plan.factor, plan.tilt)
         leaf = leaves.leaf_of[raster.entry_cell]
         mass = smooth_rate(leaves, counts, weight, self.blur)[raster.entry_cell]
         mass *= raster.entry_area
+        if plan.tilt is not None:
+            mass *= plan.tilt[raster.entry_cell]
         if distances is None:
             return _to_leaves(mass, leaf, counts)
         law: RoadLaw = learn_road_law(grouped(leaf, raster.entry_bin, raster.bins, mass), counts, distances)
@@ -262,20 +287,43 @@ def squares_of(raster: Raster, level: int) -> Leaves:
     return leaves_from_levels(raster, np.full(raster.shape, level, dtype=np.int8))
 
 
-def cell_weights(raster: Raster, factor: Floats) -> Floats:
-    """Return the area of each cell weighted by the factors of distance, (cells,); some entries at a time."""
+def guide_by(
+    prior: Prior | None, lattice: Lattice, blocks: Leaves, of_blocks: NoisyCounts, factor: Floats
+) -> Guide | None:
+    """Return what the prior says about places, and how much of it the noisy blocks bear out."""
+    if prior is None:
+        return None
+    weight = cell_weights(blocks.raster, factor)
+    ratio = significant(relative_density(prior, weight, blocks.raster, lattice.top))
+    square = (blocks.column >> lattice.block + NEIGHBOURS) << 32 | blocks.row >> lattice.block + NEIGHBOURS
+    owner = np.unique(square, return_inverse=True)[1]
+    fit = likeness(of_blocks, owner, blocks.sum(weight), blocks.sum(weight * ratio))
+    # Blocks do not show whether the prior is right within them: so far it is trusted only if it explains almost all.
+    return Guide(ratio, fit.slope * fit.explained**2, of_blocks.values.astype(np.float64))
+
+
+def rates(squares: Leaves, counts: Floats, weight: Floats) -> Floats:
+    """Return people per unit of weight in every cell, (cells,), from those of its square."""
+    return np.asarray((counts / np.maximum(squares.sum(weight), 1e-12))[squares.leaf_of], dtype=np.float64)
+
+
+def cell_weights(raster: Raster, factor: Floats, tilt: Floats | None = None) -> Floats:
+    """Return the area of each cell weighted by the factors of distance, (cells,); some entries at a time.
+
+    With a `tilt` (cells,), that is multiplied to it.
+    """
     weights = np.zeros(len(raster.column))
     for part in blocks(len(raster.entry_cell), BLOCK):
         first = raster.entry_cell[part.start]  # entries are ordered by cell, so a part of them touches few cells
         here = np.bincount(raster.entry_cell[part] - first, raster.entry_area[part] * factor[raster.entry_bin[part]])
         weights[first : first + len(here)] += here
-    return weights
+    return weights if tilt is None else weights * tilt
 
 
 def smooth_rate(leaves: Leaves, counts: Floats, weight: Floats, blur: float) -> Floats:
     """Return people per unit of weight in every cell, (cells,), smoothed across leaves; strip by strip."""
     # People and weight are blurred apart and then divided, so that water and empty cells do not thin out the shore.
-    people = (counts / np.maximum(leaves.sum(weight), 1e-12))[leaves.leaf_of] * weight
+    people = rates(leaves, counts, weight) * weight
     rate = np.empty(len(weight))
     reach = math.ceil(TRUNCATE * blur)
     index = leaves.raster.index

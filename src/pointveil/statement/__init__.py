@@ -7,6 +7,7 @@ from pointveil.statement.document import MethodUsed as MethodUsed
 from pointveil.statement.document import OperatorStates as OperatorStates
 from pointveil.statement.document import Output as Output
 from pointveil.statement.document import OutputFile as OutputFile
+from pointveil.statement.document import PriorUsed as PriorUsed
 from pointveil.statement.document import Recorded as Recorded
 from pointveil.statement.document import Statement as Statement
 from pointveil.statement.document import digest_of as digest_of

@@ -1,11 +1,13 @@
 """The statement as one printable page, for who must sign for a release and file it."""
 
+import textwrap
 from collections.abc import Mapping
 from fractions import Fraction
 from html import escape
 
 from pointveil.statement.document import ONE_POINT, Statement, raised
 
+MOST_SIGNS = 400  # of a list of names: the page is to stay one
 STYLE = """
 @page { size: A4; margin: 12mm }
 body { font: 9pt/1.25 system-ui, "DejaVu Sans", sans-serif; color: #111; max-width: 186mm; margin: 0 auto }
@@ -39,6 +41,8 @@ def certificate(
     files = [] if statement.output is None else [file.name for file in statement.output.files]
     states = statement.operator_states
     said = {} if states is None else {name: text for name, text in states.model_dump().items() if text}
+    if statement.prior is not None:
+        said["prior"] = f"{statement.prior.name}, which guided the release, is public ({statement.prior.file_sha256})"
     sections = {
         "The operator states": _table(
             {name: said.get(name, "not said") for name in ("owner", "purpose", "period")} | said
@@ -66,8 +70,16 @@ def certificate(
         f"<p>Pure differential privacy (δ = 0), central model; neighbours: {guarantee.adjacency}.</p>{body}"
         '<table class="sign"><tr><td>Name and office</td><td>Date</td><td>Signature</td></tr></table>'
         "<footer>Made from the statement of the release, and not a part of it: the statement is what counts. "
-        "Where streets or water come from OpenStreetMap: © OpenStreetMap contributors, ODbL.</footer></body></html>\n"
+        f"{escape(_attribution(statement))}</footer></body></html>\n"
     )
+
+
+def _attribution(statement: Statement) -> str:
+    """Return who is to be named where the map of the world is drawn."""
+    named = statement.domain.attribution
+    if named is None:
+        return "Where the map of its world comes from was not recorded."
+    return f"Map of its world: {named}{' (ODbL)' if 'OpenStreetMap' in named else ''}."
 
 
 def _meaning(epsilon: float, one: str) -> str:
@@ -89,8 +101,9 @@ def _left_out(statement: Statement) -> dict[str, str]:
     kept = "the coordinates" if output is None else ", ".join(output.columns)
     bounds = ", ".join(f"{side:g}" for side in statement.domain.bounds)
     people = {} if statement.guarantee.unit == ONE_POINT else {"of each person": f"all but {most} points, by chance"}
+    named = textwrap.shorten(", ".join(statement.left_out), MOST_SIGNS, placeholder=" … (the statement has more)")
     return {
-        "columns": f"all but {kept}",
+        "columns": f"all but {kept}" + (f": {named}" if named else ""),
         "places": f"outside {bounds} ({statement.domain.crs[:40]}), in water, or unreadable",
         **people,
     }

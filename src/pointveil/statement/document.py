@@ -19,7 +19,7 @@ FIRST_SCHEMA: Final = "pointveil-statement-1"
 SCHEMA: Final = "pointveil-statement-2"
 ONE_POINT = "one point"
 # Fields that a statement has only if they say something.
-IF_ANY = ("columns", "operator_states", "margins", "signature")
+IF_ANY = ("columns", "left_out", "prior", "operator_states", "margins", "signature")
 PROMISES = (
     (
         "Whether {unit} is in the data changes the probability of any release, and of anything concluded from it, "
@@ -116,6 +116,7 @@ class Domain(Part):
     lattice: Annotated[float, Field(gt=0, le=1e6)]
     world_sha256: Sha256
     roads: bool
+    attribution: Text | None = None  # who is to be named where the world is drawn, if that is known
     origin: Literal["given by the user, not taken from the data"] = "given by the user, not taken from the data"
 
 
@@ -152,6 +153,17 @@ class LedgerEntry(Part):
     spent_after: Amount
 
 
+class PriorUsed(Part):
+    """What was already public and guided the release: that it is public no program can know."""
+
+    name: FileName
+    kind: Literal["earlier release", "earlier survey", "public points"]
+    release: Annotated[str, Field(pattern="^[0-9a-f]{32}$")] | None = None  # the earlier one
+    file_sha256: Sha256
+    used_sha256: Sha256  # of what the survey holds of it
+    operator_states: Literal["that it is public"] = "that it is public"
+
+
 class OperatorStates(Part):
     """What the operator says about a release, and no program can know."""
 
@@ -168,6 +180,7 @@ class Recorded(Part):
     method_sha256: Sha256
     layout_sha256: Sha256
     columns_sha256: Sha256 | None = None  # of the kept columns as declared, if there are any
+    prior_sha256: Sha256 | None = None  # of what is said of the prior, if there is one
 
 
 class OutputFile(Part):
@@ -215,8 +228,9 @@ class Statement(Part):
     ----------
     guarantee, questions
         Epsilon, as an exact text such as "1/3", with the protected unit; and what each answer cost of it.
-    domain, columns
-        The public world: CRS, bounds in its units, and a SHA-256; and the kept columns as they were declared.
+    domain, columns, left_out, prior
+        The public world: CRS, bounds in its units, and a SHA-256; the kept columns as they were declared; the names of
+        the other columns, of which nothing was used but the person's; and what was already public and guided it.
     method, output
         How the points were made, and what was written; None before that.
     in_plain_words, not_promised
@@ -239,6 +253,8 @@ class Statement(Part):
     guarantee: Guarantee
     domain: Domain
     columns: tuple[dict[str, Any], ...] = ()
+    left_out: tuple[Text, ...] = ()
+    prior: PriorUsed | None = None
     method: MethodUsed | None
     edition: Edition | None = None
     survey: Recorded | None = None
@@ -285,6 +301,10 @@ class Statement(Part):
         if not self.columns:  # as before columns could be kept
             (content["survey"] or {}).pop("columns_sha256", None)
             (content["output"] or {}).pop("codes_sha256", None)
+        if self.prior is None:
+            (content["survey"] or {}).pop("prior_sha256", None)
+        if self.domain.attribution is None:
+            del content["domain"]["attribution"]
         if self.schema_name == FIRST_SCHEMA:
             del content["edition"], content["survey"]
             (content["output"] or {}).pop("steps_per_unit", None)
@@ -311,6 +331,8 @@ class Statement(Part):
             *(f"  {question.epsilon:>12}  {question.purpose}" for question in self.questions),
             f"  {self.guarantee.epsilon:>12}  in all",
         ]
+        if self.prior is not None:
+            lines.append(f"Guided by {self.prior.name}: the operator states that it is public.")
         if self.rehearsal:
             lines.insert(0, f"*** {self.rehearsal.upper()} ***")
         elif self.ledger is None:
@@ -329,6 +351,7 @@ def statement_schema() -> dict[str, Any]:
     schema["description"] = schema["description"].splitlines()[0]  # the rest is for users of Python
     schema["properties"]["schema"] = {"const": SCHEMA, "type": "string"}
     schema["properties"]["signature"] = {"$ref": "#/$defs/Signature"}
+    schema["properties"]["prior"] = {"$ref": "#/$defs/PriorUsed"}
     schema["properties"]["operator_states"] = {"$ref": "#/$defs/OperatorStates"}
     schema["properties"]["digest"] = {
         "type": "string",

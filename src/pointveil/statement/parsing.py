@@ -23,7 +23,7 @@ from pointveil.statement.document import (
     plain_words,
 )
 from pointveil.statement.signing import canonical, check_signed
-from pointveil.statement.wording import known_words
+from pointveil.statement.wording import NOT_PUBLIC, known_words
 
 MOST_BYTES = 2**18  # of a statement, or another text in JSON that comes with one: some fifty times the usual
 LONGEST_SUM = 10_000  # bits of the denominator of a sum; the parts of an honest one have denominators in common
@@ -167,6 +167,14 @@ def _columns_fit(statement: Statement) -> bool:
     return said and recorded and (statement.method is None or all(_asked_fits(column, statement) for column in columns))
 
 
+def _prior_fits(statement: Statement) -> bool:
+    """Whether a prior is named, recorded with the survey, and listed among the limits; or nothing of this."""
+    prior, survey = statement.prior, statement.survey
+    digest = None if prior is None else digest_of({"prior": prior.model_dump()})
+    recorded = survey is None or survey.prior_sha256 == digest
+    return recorded and (prior is not None) == (NOT_PUBLIC in statement.not_promised)
+
+
 def _asked_fits(column: Column, statement: Statement) -> bool:
     """Whether the questions about a column cost its share in all, and each counts whole sets of its bins."""
     asked = [each for each in statement.questions if about_column(each.purpose, statement) == column.name]
@@ -192,7 +200,8 @@ def _schema_fits(statement: Statement) -> bool:
     """Whether the fields are there that this schema has, as far as the release has come."""
     later = (statement.edition, statement.survey, statement.output and statement.output.steps_per_unit)
     if statement.schema_name == FIRST_SCHEMA or statement.method is None:
-        return not any(later) and (statement.schema_name != FIRST_SCHEMA or statement.operator_states is None)
+        since = (statement.operator_states, statement.left_out, statement.domain.attribution)
+        return not any(later) and not (statement.schema_name == FIRST_SCHEMA and any(since))
     return all(part is not None for part in later[:2]) and (statement.output is None or later[2] is not None)
 
 
@@ -246,6 +255,7 @@ FACTS: tuple[tuple[Callable[[Statement], bool], str], ...] = (
         "The sensitivity of a question does not fit the protected unit.",
     ),
     (_columns_fit, "What it says about the kept columns does not fit together."),
+    (_prior_fits, "What it says about its prior does not fit together."),
     (_split_fits, "Its questions do not fit the split of its method."),
     (_ledger_fits, "Less was charged to the ledger than the release cost."),
     (_schema_fits, "Its fields do not fit its schema."),

@@ -7,7 +7,16 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from pointveil.ledger import Charge
-from pointveil.statement.document import Asked, Domain, Guarantee, LedgerEntry, Question, Statement, plain_words
+from pointveil.statement.document import (
+    Asked,
+    Domain,
+    Guarantee,
+    LedgerEntry,
+    PriorUsed,
+    Question,
+    Statement,
+    plain_words,
+)
 from pointveil.version import __version__
 from pointveil.world import World
 
@@ -25,6 +34,10 @@ NOT_CHARGED = (
 DECLARED = (
     "What was declared of the kept columns: names, types, periods, lists and bounds are public. A list that was copied "
     "from the data tells what is in it, and this release cannot hide that."
+)
+NOT_PUBLIC = (
+    "What the prior tells: the operator states that it is public, or was paid for. If it was made from private records "
+    "and not paid for, nothing is promised about those."
 )
 NOT_PRIVATE = "This is a rehearsal with repeatable noise. It is not private and must not be shared."
 THEOREMS = {
@@ -67,6 +80,7 @@ SAMPLERS = {
     ("scatter", "exact"): "exact box kernel on integer weights",
     ("scatter", "opendp"): "exact box kernel on integer weights",
 }
+MOST_LISTED = 100  # columns that are left out, by name, and signs of one name
 SEEDED = "a seeded generator"
 FORMER: frozenset[str] = frozenset()  # words that stood in one of these tables; statements with them must still verify
 
@@ -112,6 +126,7 @@ def describe(
     charge: Charge | None,
     rehearsal: bool,
     columns: tuple[dict[str, Any], ...] = (),
+    left_out: tuple[str, ...] = (),
 ) -> Statement:
     """Return the statement for what has been spent so far."""
     epsilon = sum((spend.epsilon for spend in spends), Fraction(0))
@@ -129,6 +144,8 @@ def describe(
         ),
         domain=_domain(world),
         columns=columns,
+        prior=_prior(world),
+        left_out=_listed(left_out),
         method=None,
         questions=tuple(_question(spend, protection, noise) for spend in spends),
         post_processing=(),
@@ -138,12 +155,20 @@ def describe(
         not_promised=(
             *protection.limits,
             *((DECLARED,) if columns else ()),
+            *((NOT_PUBLIC,) if world.prior is not None else ()),
             *NOT_PROMISED,
             *LIMITS_OF_NOISE[noise],
             *not_charged,
         ),
         in_plain_words=NOT_PRIVATE if rehearsal else plain_words(epsilon, protection.unit),
     )
+
+
+def _listed(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of columns as lines can show them: of very many the first, of very long ones the beginning."""
+    plain = ("".join(sign if sign.isprintable() else "?" for sign in name) or "no name" for name in names[:MOST_LISTED])
+    first = tuple(name if len(name) <= MOST_LISTED else f"{name[:MOST_LISTED]}…" for name in plain)
+    return first if len(names) <= MOST_LISTED else (*first, f"and {len(names) - MOST_LISTED:,} more")
 
 
 def _domain(world: World) -> Domain:
@@ -154,7 +179,12 @@ def _domain(world: World) -> Domain:
         lattice=world.projection.lattice,
         world_sha256=world.digest,
         roads=world.roads is not None,
+        attribution=world.attribution or None,
     )
+
+
+def _prior(world: World) -> PriorUsed | None:
+    return None if world.prior is None else PriorUsed(**world.prior.source, used_sha256=world.prior.digest)
 
 
 def _question(spend: Spend, protection: Protection, noise: str) -> Question:

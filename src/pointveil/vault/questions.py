@@ -27,6 +27,9 @@ class Cells(Protocol):
 
     `locate` must look at each row alone: the cell of one point may not depend on any other point. Cells that also
     look at what the kept columns of a record say have `reads_codes = True`, and take the codes as a second argument.
+    Cells that are made of finer ones may say so: `base` are those cells, and `of_base` (len(base),) says in which one
+    each lies, or -1. The finer ones are then counted once for all questions that are made of them. `key`, if there is
+    one, is the same for cells that are the same, and `beside` of base cells are others to count in the same reading.
     """
 
     def __len__(self) -> int: ...

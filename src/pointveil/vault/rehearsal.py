@@ -58,6 +58,7 @@ class Rehearsal(Vault):
         max_points: int = 8,
         keep: Any = (),
         ledger: None = None,
+        threads: int | None = None,
     ) -> Rehearsal:
         """Open a rehearsal; `Vault.rehearse` says it all."""
         if ledger is not None:
@@ -67,7 +68,7 @@ class Rehearsal(Vault):
         points = open_points(source, columns=columns, crs=crs, person=person, keep=kept)
         kept = points.keep
         key = hashlib.sha256(f"bounding {seed}".encode()).digest()[:16]
-        engine = make_engine(points, world, protection, kept, lambda: key)
+        engine = make_engine(points, world, protection, kept, lambda: key, threads)
         account = Account(exact_epsilon(epsilon))
         return cls(engine, world, account, protection, keep=kept, noise="exact", words=SeededWords(seed))
 

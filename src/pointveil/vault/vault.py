@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 import warnings
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from pointveil.vault.rehearsal import Rehearsal
 
 MOST_CELLS = 50_000_000
+MOST_BASE = 2**24  # cells of a raster whose counts are held, 8 bytes each
 Answer = TypeVar("Answer")
 
 
@@ -88,7 +90,7 @@ class Vault:
             raise InputError("Only a rehearsal may take its randomness from elsewhere than the operating system.")
         self.__lock = threading.Lock()
         self.__charge: Charge | None = None
-        self.__held: tuple[Cells, NDArray[np.int64]] | None = None  # exact, of the first question
+        self.__held: dict[Any, tuple[Tally, NDArray[np.int64]]] = {}  # the exact counts of the last reading
         self.__release = secrets.token_hex(16)
 
     @classmethod
@@ -109,6 +111,7 @@ class Vault:
         request: str | None = None,
         purpose: dict[str, Any] | None = None,
         seed: int | None = None,
+        threads: int | None = None,
     ) -> Vault:
         """Open a vault on a file or frame of private points.
 
@@ -136,22 +139,27 @@ class Vault:
             down with it.
         seed
             Only for who keeps every answer in the ledger before anything is made of it: such a request is charged once.
+        threads
+            How many batches of records are worked on at the same time (default: as many as there are processors). No
+            answer depends on it.
         """
         spendable = exact_epsilon(epsilon)
         protection = Protection() if person is None else Protection(max_points, person)
         kept = check_keep(keep)
         points = open_points(source, columns=columns, crs=crs, person=person, keep=kept)
         kept = points.keep
-        engine = make_engine(points, world, protection, kept)
+        engine = make_engine(points, world, protection, kept, threads=threads)
         pay: Callable[[bytes | None], Charge] | None = None
         book = open_ledger(ledger)
         if book is not None:
             name = dataset or public_name(as_named(source))
+            facts = {"prior": {} if world.prior is None else world.prior.facts, **(purpose or {})}
 
             def pay(content: bytes | None) -> Charge:
                 return book.charge(
-                    dataset=name, content=content, epsilon=spendable, purpose=purpose or {}, request=request, seed=seed
-                )
+                    dataset=name, content=content, alike=engine.alike, epsilon=spendable, purpose=facts,
+                    request=request, seed=seed,
+                )  # fmt: skip
 
         stop = None if book is None else book.stop
         return cls(engine, world, Account(spendable), protection, keep=kept, noise=noise, ledger=pay, stop=stop)
@@ -265,6 +273,7 @@ class Vault:
             charge=self.__charge,
             rehearsal=self.rehearsal,
             columns=tuple(column.to_dict() for column in self.__keep),
+            left_out=self.layout.left_out,
         )
 
     @property
@@ -274,7 +283,7 @@ class Vault:
 
     def close(self) -> None:
         """Drop the points from memory; no question can be asked any more."""
-        self.__held = None
+        self.__held = {}
         self.__engine.forget()
         self.__account.close()
 
@@ -297,11 +306,11 @@ class Vault:
         """Charge the whole epsilon to the ledger, if there is one and that was not done yet; one thread at a time.
 
         The reading that finds out which account to charge also counts the cells of the first question, if they are
-        told. The exact counts wait here until they are asked for, and are dropped if the charge is refused (ledger.md).
+        told. The exact counts wait here, and are dropped if the charge is refused (docs/ledger.md, "One reading").
         """
         with self.__lock:
             if self.__ledger is not None and self.__charge is None:
-                tallies = [] if cells is None else [Tally(cells, _checked_size(len(cells)))]
+                tallies = [] if cells is None else self._tallies(cells)
                 try:
                     content, counts = ask(
                         lambda: (self.__engine.sums(tallies), self.__engine.digest())[::-1], self._paid
@@ -315,12 +324,11 @@ class Vault:
                 except BaseException:
                     counts.clear()  # nobody sees them, not even in the error's own trace
                     raise
-                self.__held = None if cells is None else (cells, counts[0])
+                self._hold(tallies, counts)
             return self.__charge
 
     def skip(self, share: Share, question: Asked, cells: int, least: int = 1) -> None:
         """Count a question as asked whose answer is in the ledger already."""
-        self.__held = None
         self._spend(Spend(share.purpose, share.epsilon, question, cells, least))
 
     def _spend(self, spend: Spend, cells: Cells | None = None) -> None:
@@ -330,11 +338,32 @@ class Vault:
         self.pay(cells)
 
     def _exact(self, cells: Cells, size: int) -> NDArray[np.int64]:
-        """Return how many points are in each cell, counted now or in the reading that came before the charge."""
-        held, self.__held = self.__held, None
-        if held is not None and held[0] is cells:
+        """Return how many points are in each cell, from the last reading if it has counted them, or else from another.
+
+        Every point is in at most one base cell, and that in at most one cell: so the sum over base cells is what a
+        count of the cells themselves would be.
+        """
+        base = _counted_as(cells)
+        if (held := self.__held.get(_key(base))) is None or held[0].size != len(base):
+            tallies = self._tallies(cells)
+            self.__held = {}  # before the next ones are made
+            self._hold(tallies, ask(lambda: self.__engine.sums(tallies), self._paid))
+            held = self.__held[_key(base)]
+        if base is cells:
             return held[1]
-        return ask(lambda: self.__engine.sums([Tally(cells, size)])[0], self._paid)
+        lies_in, counts = cells.of_base, held[1]  # type: ignore[attr-defined]
+        known = np.flatnonzero((lies_in >= 0) & (lies_in < size) & (counts != 0))
+        # As floating-point numbers, counts below 2**53 are exact.
+        return np.bincount(lies_in[known], weights=counts[known], minlength=size).astype(np.int64)
+
+    def _tallies(self, cells: Cells) -> list[Tally]:
+        """Return what to count for these cells, and for what may be asked next, if that would mean another reading."""
+        base = _counted_as(cells)
+        more = getattr(base, "beside", ()) if getattr(self.__engine, "reads_again", True) else ()
+        return [Tally(each, _checked_size(len(each))) for each in (base, *more)]
+
+    def _hold(self, tallies: list[Tally], counts: list[NDArray[np.int64]]) -> None:
+        self.__held = {_key(tally.cells): (tally, each) for tally, each in zip(tallies, counts, strict=True)}
 
     def __repr__(self) -> str:
         stamp = "Rehearsal, not private" if self.rehearsal else "Vault"
@@ -353,11 +382,14 @@ def make_engine(
     protection: Protection,
     keep: tuple[Column, ...] = (),
     make_key: Callable[[], bytes] = fresh_key,
+    threads: int | None = None,
 ) -> LocalEngine:
     """Return what reads, cleans and bounds the points."""
+    if threads is not None and (type(threads) is not int or threads < 1):
+        raise InputError(f"threads must be a whole number of at least 1, not {threads!r}.")
     at_most = None if protection.person is None else AtMost(protection.points, key=make_key())
     codes = tuple(column.codes for column in keep if column.size)
-    return LocalEngine(points, Cleaner.of(world, points.layout.crs), at_most, codes)
+    return LocalEngine(points, Cleaner.of(world, points.layout.crs), at_most, codes, threads or os.cpu_count() or 1)
 
 
 def locate_sites(
@@ -389,6 +421,16 @@ def ask(question: Callable[[], Answer], paid: Fraction) -> Answer:
         fault = RuntimeError("The question could not be answered; its price stays paid.")
     # Raised out here, so that it carries no trace of what went wrong, nor of the values at hand then.
     raise fault
+
+
+def _counted_as(cells: Cells) -> Cells:
+    """Return the finer cells that these are made of, if they are not too many to be held, or the cells themselves."""
+    base = getattr(cells, "base", None)
+    return cells if base is None or len(base) > MOST_BASE else base
+
+
+def _key(cells: Cells) -> Any:
+    return getattr(cells, "key", id(cells))
 
 
 def _checked_size(size: int) -> int:

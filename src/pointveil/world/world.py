@@ -21,6 +21,7 @@ from pointveil.files.vector_layer import LINES, POLYGONS
 from pointveil.world import osm, package, shapes
 from pointveil.world.land import land_test
 from pointveil.world.layers import Layer, check_shapes, layer_from, read_layer
+from pointveil.world.prior import Prior
 from pointveil.world.projection import Projection
 from pointveil.world.roads import Roads, hash_attributes, plain_attributes, plain_lines
 
@@ -53,6 +54,8 @@ class World:
         What the place is called, for titles; a file's own name if nothing else is known.
     attribution
         Who is to be named where water and roads are drawn.
+    prior
+        What is already public about where people are; no part of the world's file or of its digest.
 
     Examples
     --------
@@ -70,6 +73,7 @@ class World:
     roads: Roads | None = None
     name: str = ""
     attribution: str = ""
+    prior: Prior | None = None
 
     def __post_init__(self) -> None:
         if self.boundary_m.area < LEAST_AREA:
@@ -160,7 +164,7 @@ class World:
         projection.check(boundary.bounds)
         # A reader may choose narrower types than were written.
         roads = None if layer is None else Roads(layer.geometries, plain_attributes(layer.attributes), projection)
-        return cls(boundary, projection, areas["out_of_bounds"], areas["land"], roads, **labels)
+        return cls(boundary, projection, areas["out_of_bounds"], areas["land"], roads, prior=None, **labels)
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the world to one GeoPackage, whole or not at all; one that exists is replaced only with `force`."""

@@ -8,16 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
 from pointveil.columns import Category
+from pointveil.demo import city
+from pointveil.demo import people as crowd
 from pointveil.evaluation import BANNER, MEASURES, Comparison, Evaluation, evaluate, measure_all
+from pointveil.evaluation.measures.cell_error import CELL_SIZES, shifted_cell_error
 from pointveil.evaluation.report import maps
 from pointveil.evaluation.report.maps import encode_map, encode_points
-from pointveil.evaluation.report.owner import report_page
+from pointveil.evaluation.report.owner import report_data, report_page
 from pointveil.evaluation.report.readings import cards
 from pointveil.evaluation.results import lines
+from pointveil.releases import synthesize
+from pointveil.vault import Vault
 from pointveil.world import World
 
 XY = NDArray[np.float64]
@@ -123,6 +129,57 @@ def test_a_page_is_made_of_no_point_and_of_one(world: World, people: XY, count: 
 
     assert content["layers"]["synthetic"]["shown"] == count
     assert bool(result.warnings()) == (count == 0)
+
+
+def test_another_real_sample_is_foretold_from_one_alone() -> None:
+    """Against the truth: many pairs of samples from one population, in cells that are nearly empty and full."""
+    world, rng = city(), np.random.default_rng(5)
+    population = crowd(world, count=400_000)
+    population = population[world.on_land(population)]
+
+    def sample() -> XY:
+        return population[rng.choice(len(population), 10_000, replace=False)]
+
+    foretold = np.mean(
+        [report_data(measure_all(Comparison(sample(), sample(), world), []))["cells"]["another"] for _ in range(4)],
+        axis=0,
+    )
+
+    pairs = [Comparison(sample(), sample(), world) for _ in range(6)]
+    for cell, guess in zip(CELL_SIZES, foretold, strict=True):
+        truth = np.mean([shifted_cell_error(pair, cell=cell) for pair in pairs])
+        assert guess == pytest.approx(truth, rel=0.12), cell
+
+
+def test_nine_in_ten_cells_are_called_noise_where_there_is_nothing_else() -> None:
+    """A release of veil, whose error is noise for the most part, by a margin that has not seen the real points."""
+    world = city()
+    lon, lat = world.projection.from_metres(crowd(world, count=30_000)).T
+    table = pa.table({"lon": lon, "lat": lat})
+    release = synthesize(Vault.rehearse(table, world, epsilon=1, seed=3), seed=3)
+    result = evaluate(table, release, world, measures=["nce"])
+
+    noise = report_data(result)["noise"]
+
+    for cell, margins in zip(noise["at"], noise["margins"], strict=True):
+        real, synthetic = result.compared.cell_counts(cell)
+        within = np.abs(real - synthetic) <= np.interp(synthetic, noise["counts"], margins)
+        if len(real) > 100:
+            assert 0.8 < within.mean() < 0.97, (cell, within.mean())
+
+
+def test_without_a_statement_or_in_another_world_nothing_is_called_noise(
+    result: Evaluation, world: World, people: XY
+) -> None:
+    table = pa.table({"lon": people[:, 0], "lat": people[:, 1]})
+    release = synthesize(Vault.rehearse(table, world, epsilon=1, seed=3), "ugrid-uni", seed=3)
+    elsewhere = dataclasses.replace(result.compared, world=World.make((10.0, 50.0, 10.03, 50.02)))
+
+    assert report_data(result)["noise"] is None
+    for compared in (result.compared, elsewhere):
+        stated = dataclasses.replace(compared, statement=release.statement)
+        noise = report_data(dataclasses.replace(result, comparison=stated))["noise"]
+        assert (noise is None) == (compared is elsewhere)
 
 
 def test_points_elsewhere_are_not_drawn(world: World, people: XY) -> None:

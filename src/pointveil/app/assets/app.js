@@ -54,22 +54,34 @@ function showWords(id, words) {
   }
 }
 
+function doing(parent, text, why, act) {
+  const made = element("button", { type: "button", title: why }, parent, text);
+  made.addEventListener("click", trying(act));
+  return made;
+}
+
 function mark(step, done) { byId(`to-${step}`).classList.toggle("done", Boolean(done)); }
 
 // 1 · Data
 
 async function chooseData(name) {
-  if (state.data !== name) Object.assign(state, { data: name, keep: {}, person: "", output: name ? suggestedOutput(name) : "" });
-  save();
+  const anew = state.data !== name;
+  if (anew) Object.assign(state, { data: name, keep: {}, person: "", output: name ? suggestedOutput(name) : "" });
   byId("columns").replaceChildren();
   columns = [];
   if (name) {
     const found = await ask("columns", { data: name });
     columns = found.columns || [];
+    // Whoever may have many points is protected with all of them, unless the owner says otherwise.
+    const owner = columns.find((column) => column.guess === "person");
+    if (anew) Object.assign(state, owner ? { unit: "person", person: owner.name } : { unit: "point" });
     showColumns(found);
     showWords("words-data", found.words);
   }
+  save();
   byId("output").value = state.output || "";
+  document.querySelector(`input[name=unit][value=${state.unit}]`).checked = true;
+  showEpsilon();
   fillKeeps();
   mark("data", name);
   await requote();
@@ -89,7 +101,13 @@ function showColumns(found) {
 
 // 2 · World
 
-let worldAtlas = null, drawAtlas = null;
+const LAYERS = ["water", "land", "roads"], SIDES = ["west", "south", "east", "north"];
+let worldAtlas = null, sketch = null;
+
+const typed = (text) => (text.trim() === "" ? NaN : Number(text.trim().replace(",", ".")));
+const chosenLayers = () => Object.fromEntries(LAYERS.map((name) => [name, byId(`layer-${name}`).value || null]));
+const isPolygon = () => document.querySelector("input[name=shape]:checked").value === "polygon";
+const inDegrees = () => byId("world-crs").value.trim().toUpperCase() === "EPSG:4326";
 
 function showWorld(found) {
   byId("world-about").textContent = found.about;
@@ -102,9 +120,10 @@ function showWorld(found) {
 }
 
 async function chooseWorld(name) {
-  byId("new-world").hidden = name !== "new";
-  byId("world-map").hidden = byId("world-about").hidden = name === "new";
-  if (name === "new") { await drawGround(); return; }
+  const making = name === "new";
+  byId("new-world").hidden = byId("draw").hidden = !making;
+  byId("world-map").hidden = byId("world-about").hidden = making;
+  if (making) { await drawGround(); return; }
   state.world = name;
   save();
   byId("world-map").replaceChildren();
@@ -114,66 +133,87 @@ async function chooseWorld(name) {
   await requote();
 }
 
-async function makeWorld() {
-  const bounds = sides();
-  if (bounds.some(Number.isNaN)) throw new Error("Give four numbers: west, south, east and north.");
-  const layers = Object.fromEntries(["water", "land", "roads"].map((name) => [name, byId(`layer-${name}`).value || null]));
-  const made = await ask("make-world", { output: byId("world-output").value, bounds, crs: byId("world-crs").value, ...layers });
-  state.world = byId("world-output").value;
-  await listFiles();
-  byId("new-world").hidden = true;
-  byId("world-map").hidden = byId("world-about").hidden = false;
-  showWorld(made);
-  save();
-  mark("world", true);
-  await requote();
+// The boundary as it is typed: [west, south, east, north], or a list of corners.
+function boundary() {
+  const lines = byId("corners").value.split("\n").filter((line) => line.trim());
+  return isPolygon() ? lines.map((line) => line.trim().split(/[\s,;]+/).map(Number)) : SIDES.map((side) => typed(byId(side).value));
 }
 
-const SIDES = ["west", "south", "east", "north"];
-const sides = () => SIDES.map((side) => (byId(side).value.trim() === "" ? NaN : Number(byId(side).value.replace(",", "."))));
+async function makeWorld() {
+  const given = boundary(), numbers = given.flat().every(Number.isFinite);
+  if (isPolygon() && !(numbers && given.length > 2 && given.every((corner) => corner.length === 2))) throw new Error("Draw a polygon, or write three corners or more: longitude, latitude, one to a line.");
+  if (!numbers) throw new Error("Draw a rectangle, or give four numbers: west, south, east and north.");
+  const output = byId("world-output").value.trim(), shape = isPolygon() ? { corners: given } : { bounds: given, crs: byId("world-crs").value.trim() };
+  const made = await ask("make-world", { output, ...shape, ...chosenLayers() });
+  state.world = output;
+  await listFiles();
+  await chooseWorld(output);
+  showWords("words-world", made.words);
+}
 
 // A map to draw on: the layers chosen so far, or else coasts and borders. It never starts from the data.
 async function drawGround() {
-  const layers = Object.fromEntries(["water", "land", "roads"].map((name) => [name, byId(`layer-${name}`).value || null]));
-  const found = await ask("ground", layers), ground = found.map ? found : await (await fetch("/assets/outline.json")).json();
+  const found = await ask("ground", chosenLayers()), ground = found.map ? found : await (await fetch("/assets/outline.json")).json();
   const box = byId("draw");
   box.replaceChildren();
-  element("p", { class: "hint" }, box, found.about || "Drag to move, scroll to zoom. Then draw the boundary as a rectangle, or type it below.");
-  const tools = element("div", { class: "tools" }, box), { canvas } = mapFigure(box, "Boundary", "", "");
-  const frame = ground.frame, atlas = drawAtlas = new Atlas(ground.map);
-  const toStep = (x, y) => atlas.toPixel((x - frame.x) / frame.across * STEPS, (y - frame.y) / frame.up * STEPS);
+  if (found.about) element("p", { class: "caution" }, box, found.about);
+  const tools = element("div", { class: "tools" }, box), { canvas, small } = mapFigure(box, "Boundary", "", "");
+  element("p", { class: "hint" }, box, "Drag to move, scroll or pinch to zoom. Draw, then move a corner, or pull a new one out of the middle of a side.");
+  const keys = element("details", {}, box);
+  element("summary", {}, keys, "With the keyboard");
+  element("p", { class: "hint", id: "draw-keys" }, keys, "On the map, arrows move it, + and − zoom, Enter presses at the cross in the middle, n goes to the next corner, Delete removes it, and Escape ends. Enter on a corner takes it, and Enter again puts it down.");
+  const said = element("p", { class: "unseen", "aria-live": "polite" }, box);
+  canvas.setAttribute("aria-describedby", "draw-keys");
+  const atlas = new Atlas(ground.map);
   atlas.reach = 0;
-  atlas.add(canvas, { paint(pen, _, __, ___, ratio) {
-    const [west, south, east, north] = sides();
-    if ([west, south, east, north].some(Number.isNaN)) return;
-    const [left, bottom] = toStep(west, south), [right, top] = toStep(east, north);
-    pen.fillStyle = "rgba(20,97,158,.18)"; pen.strokeStyle = colour("--synthetic"); pen.lineWidth = 2 * ratio;
-    pen.fillRect(left, top, right - left, bottom - top);
-    pen.strokeRect(left, top, right - left, bottom - top);
-  } });
+  sketch = new Sketch(canvas, atlas, ground.frame, { changed: writeBoundary, say: (text) => { said.textContent = small.textContent = text; } });
+  atlas.add(canvas, { paint: (pen, _, __, ___, ratio) => sketch.paint(pen, ratio) });
+  atlas.told = (cursor) => { small.textContent = cursor ? sketch.round(sketch.degrees(cursor)).join(", ") : ""; };
   button(tools, "+", "Zoom in", () => atlas.zoom(1.6));
   button(tools, "−", "Zoom out", () => atlas.zoom(1 / 1.6));
   button(tools, "Whole map", "Show the whole map", () => atlas.fit());
-  const pencil = element("button", { type: "button", "aria-pressed": "false" }, tools, "Draw a rectangle");
-  pencil.addEventListener("click", () => pencil.setAttribute("aria-pressed", String(pencil.getAttribute("aria-pressed") !== "true")));
-  drawRectangle(canvas, atlas, frame, () => pencil.getAttribute("aria-pressed") === "true", () => pencil.setAttribute("aria-pressed", "false"));
+  element("button", { type: "button", id: "pencil" }, tools).addEventListener("click", () => (sketch.drawing ? sketch.finish() : sketch.draw()));
+  element("button", { type: "button", id: "rub" }, tools).addEventListener("click", () => sketch.remove());
   atlas.fit();
+  readBoundary();
 }
 
-function drawRectangle(canvas, atlas, frame, drawing, done) {
-  const figure = canvas.parentElement;
-  let from = null;
-  const at = (event) => { const { x, y } = atlas.place(canvas, event); return [frame.x + x / STEPS * frame.across, frame.y + y / STEPS * frame.up]; };
-  const digits = () => Math.max(0, Math.min(7, Math.ceil(Math.log10(STEPS * atlas.view.scale / frame.across))));
-  const stretch = (event) => {
-    const to = at(event), bounds = [0, 1].map((axis) => Math.min(from[axis], to[axis])).concat([0, 1].map((axis) => Math.max(from[axis], to[axis])));
-    SIDES.forEach((side, k) => { byId(side).value = bounds[k].toFixed(digits()); });
-    atlas.ask();
-  };
-  // Caught on the way to the canvas, which would move the map.
-  figure.addEventListener("pointerdown", (event) => { if (event.target === canvas && drawing()) { from = at(event); event.stopPropagation(); canvas.setPointerCapture(event.pointerId); } }, true);
-  figure.addEventListener("pointermove", (event) => { if (from) { event.stopPropagation(); stretch(event); } }, true);
-  figure.addEventListener("pointerup", (event) => { if (from) { stretch(event); from = null; done(); } }, true);
+// Show on the map what is typed, as far as it is whole and in degrees.
+function readBoundary() {
+  if (!sketch) return;
+  const given = boundary(), [west, south, east, north] = given.flat(), whole = (isPolygon() || inDegrees()) && given.flat().every(Number.isFinite);
+  const eastward = east < west ? east + 360 : east; // across the antimeridian
+  byId("as-rectangle").hidden = isPolygon();
+  byId("as-polygon").hidden = !isPolygon();
+  sketch.rectangle = !isPolygon();
+  sketch.set(!whole || given.length < 3 ? [] : isPolygon() ? given.filter((corner) => corner.length === 2) : [[west, south], [eastward, south], [eastward, north], [west, north]]);
+  showPencil();
+}
+
+// Type what was drawn.
+function writeBoundary(corners) {
+  if (corners.length) byId("world-crs").value = "EPSG:4326";
+  if (sketch.rectangle) {
+    const [lons, lats] = [0, 1].map((axis) => corners.map((corner) => corner[axis]));
+    const found = corners.length ? [Math.min(...lons), Math.min(...lats), Math.max(...lons), Math.max(...lats)] : ["", "", "", ""];
+    SIDES.forEach((side, k) => { byId(side).value = found[k]; });
+  } else byId("corners").value = corners.map((corner) => corner.join(", ")).join("\n");
+  showPencil();
+}
+
+function showPencil() {
+  const pencil = byId("pencil"), shape = sketch.rectangle ? "rectangle" : "polygon";
+  pencil.textContent = sketch.drawing ? (sketch.rectangle ? "Stop drawing" : "Finish the polygon") : `Draw a ${shape}`;
+  pencil.classList.toggle("on", sketch.drawing);
+  byId("rub").textContent = sketch.rectangle || sketch.chosen === null || sketch.corners.length < 4 ? `Remove the ${shape}` : "Remove this corner";
+  byId("rub").disabled = !sketch.corners.length;
+}
+
+// Another kind of shape starts from the one that is there.
+function changeShape() {
+  const corners = sketch.corners;
+  if (isPolygon() && corners.length && !byId("corners").value.trim()) byId("corners").value = corners.map((corner) => corner.join(", ")).join("\n");
+  readBoundary();
 }
 
 // 3 · Promise
@@ -210,24 +250,38 @@ function showUnit() {
   byId("about-what").textContent = person ? "About how many people are in the file" : "About how many points are in the file";
 }
 
+let forecasts = [];
+
 async function foretell() {
   if (!state.world) throw new Error("Choose a world in step 2 first.");
   const many = Number(byId("points-about").value), person = state.unit === "person";
   if (!(many >= 1)) throw new Error("Say about how many there are: a guess will do.");
-  const guess = person ? { persons: many, per_person: Number(byId("per-person").value) || 1 } : { points: many };
-  const started = await ask("foretell", { world: state.world, ...guess }), box = byId("forecasts");
+  const { world, epsilon, max_points, keep } = order();
+  const guess = person ? { persons: many, per_person: Number(byId("per-person").value) || 1, max_points } : { points: many };
+  const started = await ask("foretell", { world, epsilon, keep, ...guess }), box = byId("forecasts");
   showWords("words-promise", started.words);
-  box.textContent = "Inventing a crowd…";
-  const { forecasts, recommendation } = await follow(started.work, () => {});
+  if (!forecasts.length) box.textContent = "Inventing a crowd…";
+  const found = await follow(started.work, () => {});
+  forecasts = found.forecasts;
   box.replaceChildren();
-  element("p", {}, box, recommendation);
+  element("p", {}, box, found.recommendation);
   const share = (value) => `${Math.round(100 * value)} %`;
   table(box, ["epsilon", ...(person ? ["points of a person"] : []), "a count within 500 m", "off by", "in the right 100 m square"], forecasts.map((one) => [
     [one.epsilon, "number"], ...(person ? [[String(one.max_points), "number"]] : []), [number(one.count), "number"],
     [one.stops ? "would probably stop: noise" : number(Math.round(one.count_error)), "number"], [share(one.right_square), "number"],
   ]));
   element("p", { class: "hint" }, box, "A forecast from invented people: in three real cities counts were off by 0.8 to 1.4 times as much.");
+  markForecast();
 }
+
+// The rows of the epsilon that is chosen.
+function markForecast() {
+  document.querySelectorAll("#forecasts tbody tr").forEach((row, k) => row.classList.toggle("now", worth(forecasts[k].epsilon) === worth(state.epsilon)));
+}
+
+function forget() { forecasts = []; byId("forecasts").replaceChildren(); }
+
+const worth = (text) => { const [above, below] = text.split("/"); return Number(above) / Number(below || 1); };
 
 function showEpsilon() {
   const value = EPSILONS[Number(byId("epsilon").value)], factor = Math.exp(Number(value));
@@ -236,6 +290,12 @@ function showEpsilon() {
   byId("epsilon-words").textContent = `A ${words} promise: the odds of any conclusion about one ${state.unit} change by a factor of at most ${factor < 100 ? factor.toFixed(2) : number(Math.round(factor))}. More epsilon means better maps and less privacy.`;
   state.epsilon = value;
   save();
+  markForecast();
+}
+
+async function changeEpsilon() {
+  await requote();
+  if (forecasts.length && !forecasts.some((one) => worth(one.epsilon) === worth(state.epsilon))) await foretell();
 }
 
 // 4 · Release
@@ -246,7 +306,7 @@ function order() {
   return {
     data: state.data, world: state.world, output: state.output, epsilon: state.epsilon,
     columns: named[0] && named[1] ? named : null, crs: byId("data-crs").value.trim() || null,
-    person: person ? state.person : null, max_points: person ? Number(byId("max-points").value) || 8 : null,
+    person: person ? state.person : null, max_points: person ? Number(byId("max-points").value) || null : null,
     small: byId("small").checked, keep: Object.entries(state.keep).map(([name, kept]) => ({ name, ...kept })),
   };
 }
@@ -271,11 +331,12 @@ async function requote() {
     byId("cap-field").hidden = found.account !== null;
     element("p", {}, box, found.promise);
     element("p", { class: "hint" }, box, `The place is read from ${found.reads}, in ${found.crs}.`);
-    for (const text of found.warnings) element("p", { class: "caution" }, box, text);
+    for (const text of found.warnings) if (found.price !== "0") element("p", { class: "caution" }, box, text);
     const left = found.account ? `${found.account.left} of ${found.account.cap} is left for '${found.account.dataset}' in your ledger` : `nothing was spent on '${state.data}' so far`;
     byId("left").textContent = `Epsilon: ${left}.`;
     press.textContent = found.price === "0" ? "Make it again: costs nothing, it was paid before" : `Release: spend epsilon ${found.price} of ${state.data}`;
     press.disabled = false;
+    press.classList.toggle("main", found.price !== "0");
     showWords("words-release", found.words);
     mark("promise", true);
   } catch (error) {
@@ -313,7 +374,7 @@ async function watch(work, output) {
     const made = await follow(work, (piece) => {
       for (const step of piece.steps.slice(seen)) element("li", {}, list, step);
       seen = piece.steps.length;
-      if (piece.state === "done") for (const text of piece.warnings) element("li", { class: "caution" }, list, text);
+      if (piece.state === "done") for (const text of piece.warnings) element("li", {}, list, text);
     });
     element("li", { id: "made" }, list, `Done: ${number(made.rows)} synthetic points in ${made.output}, and the statement beside it.`);
     mark("release", true);
@@ -335,25 +396,22 @@ async function chooseRelease(name) {
   for (const id of ["checks", "share-tools", "owner-tools"]) byId(id).replaceChildren();
   byId("report").hidden = true;
   if (!name) return;
-  button(byId("share-tools"), "Verify and download", "Verify the release and list its files", trying(verify));
-  button(byId("share-tools"), "Certificate", "Download a page about the release to print, sign and file", trying(async () => offerPage(await ask("certificate", { output: state.release }))));
-  button(byId("share-tools"), "Page to share", "Download a page about the release, without real points", trying(sharePage));
-  button(byId("owner-tools"), "Look beside the real points", "Show maps of the real and the synthetic points, for your eyes only", trying(() => look(false)));
-  button(byId("owner-tools"), "Measure everything", "Work out every measure; takes a minute", trying(() => look(true)));
+  doing(byId("owner-tools"), "Look beside the real points", "Maps of the real and the synthetic points, for your eyes only", () => look(false));
+  doing(byId("owner-tools"), "Measure everything", "Takes a minute", () => look(true));
   await verify();
 }
 
 async function verify() {
-  const list = byId("checks"), output = state.release;
+  const list = byId("checks"), tools = byId("share-tools"), output = state.release, found = await ask("verify", { output });
+  tools.replaceChildren();
   list.replaceChildren();
-  const found = await ask("verify", { output });
+  for (const part of found.parts) doing(tools, `Download ${part}`, "Save a copy", async () => offer(part, await (await send("download", { output, part })).blob()));
+  tools.firstChild.classList.add("main");
+  doing(tools, "Certificate", "A page about the release to print, sign and file", async () => offerPage(await ask("certificate", { output })));
+  doing(tools, "Page to share", "A page about the release, without real points", sharePage);
+  doing(tools, "Verify again", "Look at every byte of the release again", verify);
   for (const text of found.checks) element("li", {}, list, text);
   for (const text of found.caveats) element("li", { class: "open" }, list, text);
-  byId("share-tools").querySelectorAll(".part").forEach((part) => part.remove());
-  for (const part of found.parts) {
-    const made = element("button", { type: "button", class: "part" }, byId("share-tools"), `Download ${part}`);
-    made.addEventListener("click", trying(async () => offer(part, await (await send("download", { output, part })).blob())));
-  }
   showWords("words-verify", found.words);
   mark("look", true);
 }
@@ -391,30 +449,31 @@ function showEarlier(entries) {
 async function listFiles() {
   const found = await ask("files");
   byId("folder").textContent = `Folder: ${found.folder}`;
-  fillSelect(byId("data-file"), found.data, "choose a file", state.data);
+  fillSelect(byId("data-file"), found.data, found.data.length ? "choose a file" : "no file of points is in this folder", state.data);
   fillSelect(byId("world-file"), found.worlds, "choose a world", state.world);
   element("option", { value: "new" }, byId("world-file"), "make a new one…");
-  for (const name of ["water", "land", "roads"]) fillSelect(byId(`layer-${name}`), found.layers, "none", byId(`layer-${name}`).value);
+  for (const name of LAYERS) fillSelect(byId(`layer-${name}`), found.layers, "none", byId(`layer-${name}`).value);
   fillSelect(byId("release-file"), found.releases, "choose a release", state.release);
   showEarlier(found.earlier);
   return found;
 }
 
 function listen() {
-  const shown = () => [worldAtlas, drawAtlas].filter((atlas) => atlas && atlas.panels[0].canvas.isConnected);
+  const shown = () => [worldAtlas, sketch && sketch.atlas].filter((atlas) => atlas && atlas.panels[0].canvas.isConnected);
   window.addEventListener("resize", () => shown().forEach((atlas) => atlas.fit()));
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => shown().forEach((atlas) => atlas.ask()));
   const on = (id, event, act) => byId(id).addEventListener(event, trying(act));
   on("data-file", "change", (event) => chooseData(event.target.value));
   on("world-file", "change", (event) => chooseWorld(event.target.value));
   on("make-world", "click", makeWorld);
-  for (const name of ["water", "land", "roads"]) on(`layer-${name}`, "change", drawGround);
-  for (const side of SIDES) byId(side).addEventListener("input", () => drawAtlas && drawAtlas.ask());
+  for (const name of LAYERS) on(`layer-${name}`, "change", drawGround);
+  for (const id of [...SIDES, "corners", "world-crs"]) byId(id).addEventListener("input", readBoundary);
+  for (const radio of document.querySelectorAll("input[name=shape]")) radio.addEventListener("change", changeShape);
   on("release-file", "change", (event) => chooseRelease(event.target.value));
   on("press", "click", press);
   on("output", "change", (event) => { state.output = event.target.value.trim(); save(); return requote(); });
   on("person", "change", (event) => { state.person = event.target.value; save(); return requote(); });
-  on("epsilon", "change", requote);
+  on("epsilon", "change", changeEpsilon);
   on("small", "change", requote);
   on("cap", "change", requote);
   on("foretell", "click", foretell);
@@ -422,6 +481,7 @@ function listen() {
   for (const id of ["column-x", "column-y", "data-crs", "max-points"]) on(id, "change", () => { state[id] = byId(id).value; save(); return requote(); });
   for (const radio of document.querySelectorAll("input[name=unit]")) radio.addEventListener("change", trying(async () => {
     state.unit = radio.value;
+    forget();
     showUnit();
     showEpsilon();
     await requote();
@@ -432,9 +492,7 @@ async function begin() {
   for (const [id, title] of Object.entries(STEPS_OF_PAGE)) element("a", { href: `#step-${id}` }, element("li", { id: `to-${id}` }, byId("steps")), title);
   byId("epsilon").max = EPSILONS.length - 1;
   byId("epsilon").value = EPSILONS.indexOf(state.epsilon);
-  document.querySelector(`input[name=unit][value=${state.unit}]`).checked = true;
   for (const id of ["column-x", "column-y", "data-crs", "max-points"]) if (state[id]) byId(id).value = state[id];
-  showEpsilon();
   listen();
   const found = await listFiles();
   const wanted = { data: state.data, world: state.world };

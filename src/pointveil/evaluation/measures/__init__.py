@@ -4,6 +4,7 @@ from importlib import import_module
 
 IN_ORDER = (
     "cell_error",
+    "yardstick",
     "mean_edge_distance_difference",
     "range_query_error",
     "hotspot_agreement",

@@ -25,6 +25,7 @@ def encode_map(world: World) -> dict[str, Any]:
     coarse = max(1.0, reach / DETAIL)
     return {
         "metres": reach,
+        "attribution": world.attribution,
         "width": width / reach,
         "height": height / reach,
         "streets": _encode_shapes(_lines(world), world, coarse),

@@ -8,6 +8,7 @@ from typing import Any
 
 from pointveil.files.whole import write_whole
 from pointveil.statement import Statement
+from pointveil.world import World
 
 ASSETS = files("pointveil.evaluation.report") / "assets"
 SCRIPTS = ("maps.js", "charts.js", "page.js")
@@ -29,6 +30,11 @@ def compose(title: str, banner: str, kind: str, data: dict[str, Any]) -> str:
     for name, text in parts.items():
         page = page.replace(f"@@{name}@@", text)
     return page
+
+
+def titled(name: str, world: World) -> str:
+    """Return a title of files, and of the place if it has a name."""
+    return f"{name} · {world.name}" if world.name else name
 
 
 def _read(name: str) -> str:

@@ -15,7 +15,7 @@ from pointveil.evaluation.kept import bins_of
 from pointveil.evaluation.measures.cell_error import CELL_SIZES, shifted_cell_error
 from pointveil.evaluation.points import Read, kept_columns
 from pointveil.evaluation.report.maps import encode_bins, encode_map, encode_points
-from pointveil.evaluation.report.pages import compose, statement_data, write_page
+from pointveil.evaluation.report.pages import compose, statement_data, titled, write_page
 from pointveil.evaluation.report.readings import Card
 from pointveil.methods import Method
 from pointveil.releases import synthesize
@@ -60,7 +60,8 @@ def release_page(synthetic: XY | Read, world: World, statement: Statement | None
         "statement": statement_data(statement),
     }
     stamp = BANNER if statement.rehearsal is None else f"{statement.rehearsal}: do not share"
-    return compose("A synthetic release", stamp, "release" if statement.rehearsal is None else "rehearsal", data)
+    title = titled(shown.name or "A synthetic release", world)
+    return compose(title, stamp, "release" if statement.rehearsal is None else "rehearsal", data)
 
 
 def predict_errors(xy: XY, world: World, statement: Statement) -> list[float | None]:

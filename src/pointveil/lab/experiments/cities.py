@@ -32,11 +32,12 @@ class Loaded:
     world: World  # what is public
     points: pa.Table  # longitude and latitude, as a table that a vault can be opened on
     real: Floats  # the points on land, in metres: what results are compared with. Not private
+    population: Floats | None = None  # those that they are a sample of, if they are one
 
     @cached_property
     def comparison(self) -> Comparison:
         """The real points beside themselves: what measures need to know of them is worked out once for all runs."""
-        return Comparison(self.real, self.real, self.world)
+        return Comparison(self.real, self.real, self.world, population=self.population)
 
 
 def find_data(given: Path | None) -> Path | None:
@@ -69,11 +70,13 @@ def load_city(city: City, data: Path | None, how: str) -> Loaded:
         points = _table(world, people(world))
     else:
         world, points = _from_folder(city, (data or Path()) / city.folder)
+    population = None
     if city.sample is not None and city.sample < len(points):
+        population = _real(points, world)
         points = points.take(np.random.default_rng(SAMPLE_SEED).choice(len(points), city.sample, replace=False))
     if how == "on roads":  # every point at the nearest place on a road: the paper's map-matched input
         points = _table(world, Network.of(world).nearest(_real(points, world)).foot)
-    return Loaded(world, points, _real(points, world))
+    return Loaded(world, points, _real(points, world), population)
 
 
 def _from_folder(city: City, folder: Path) -> tuple[World, pa.Table]:

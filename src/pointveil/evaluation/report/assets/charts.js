@@ -23,13 +23,13 @@ function nice(most) {
   return [1, 2, 4, 6, 8, 10].map((k) => k * power).find((k) => k >= most);
 }
 
-// series: [{name, look: "a" | "b" | "r", values}], one value for each label; null is left out.
+// series: [{name, look: "a" | "b" | "r" | "s", values}], one value for each label; null is left out.
 function chart(parent, { labels, series, across, most, show, plain }) {
   const width = 460, height = 210, left = 50, right = 26, inset = 22, top = 14, bottom = 40;
   const known = series.flatMap((one) => one.values.filter((value) => value !== null));
   const limit = most || nice(Math.max(...known, 1e-9));
-  const svg = part("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" }, parent);
-  part("title", {}, svg, series.map((one) => `${one.name}: ${one.values.map((v) => (v === null ? "none" : show(v))).join(", ")}`).join("; "));
+  const told = series.map((one) => `${one.name}: ${one.values.map((v) => (v === null ? "none" : show(v))).join(", ")}`).join("; ");
+  const svg = part("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": told }, parent);
   const x = (k) => left + inset + (width - left - right - inset) * (labels.length > 1 ? k / (labels.length - 1) : 0.5);
   const y = (value) => height - bottom - (height - top - bottom) * Math.min(1, value / limit);
   for (let k = 0; k <= 4; k++) {
@@ -50,6 +50,29 @@ function chart(parent, { labels, series, across, most, show, plain }) {
     }
   }
   legend(parent, series);
+  hover(parent, svg, (across) => {
+    const k = Math.max(0, Math.min(labels.length - 1, Math.round((across * width - x(0)) / (x(labels.length - 1) - x(0) || 1) * (labels.length - 1))));
+    return { at: x(k) / width, label: labels[k], lines: series.filter((one) => one.values[k] !== null).map((one) => [one.look, `${one.name} ${show(one.values[k])}`]) };
+  });
+}
+
+// Tell the values under the pointer, beside a line through them; `find` turns a part of the width into what is there.
+function hover(parent, svg, find) {
+  const box = element("div", { class: "hover" });
+  parent.insertBefore(box, svg);
+  box.appendChild(svg);
+  const line = element("i", { hidden: "" }, box), tip = element("div", { class: "tip", hidden: "", "aria-hidden": "true" }, box);
+  const leave = () => { line.hidden = tip.hidden = true; };
+  const tell = (event) => {
+    const { left, width } = box.getBoundingClientRect(), { at, label, lines } = find((event.clientX - left) / width);
+    line.hidden = tip.hidden = false;
+    line.style.left = `${100 * at}%`;
+    tip.replaceChildren(element("b", {}, null, label));
+    for (const [look, text] of lines) { const row = element("span", {}, tip); element("i", { class: look }, row); row.append(text); }
+    tip.style.cssText = at < 0.5 ? `left: ${100 * at + 2}%` : `right: ${102 - 100 * at}%`;
+  };
+  for (const name of ["pointermove", "pointerdown"]) box.addEventListener(name, tell);
+  for (const name of ["pointerleave", "pointercancel"]) box.addEventListener(name, leave);
 }
 
 function legend(parent, series) {
@@ -69,8 +92,8 @@ function bars(parent, { labels, series, show }) {
   const rows = order.slice(0, most), thick = 12, step = thick * series.length + 9;
   const width = 460, left = 130, right = 62, height = rows.length * step + 4;
   const limit = Math.max(...series.flatMap((one) => rows.map((k) => one.values[k])), 1e-9);
-  const svg = part("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" }, parent);
-  part("title", {}, svg, series.map((one) => `${one.name}: ${rows.map((k) => `${labels[k]} ${show(one.values[k])}`).join(", ")}`).join("; "));
+  const told = series.map((one) => `${one.name}: ${rows.map((k) => `${labels[k]} ${show(one.values[k])}`).join(", ")}`).join("; ");
+  const svg = part("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": told }, parent);
   rows.forEach((k, row) => {
     const top = row * step + 4, text = labels[k].length > 18 ? `${labels[k].slice(0, 17)}…` : labels[k];
     part("text", { x: left - 8, y: top + thick * series.length / 2 + 4, "text-anchor": "end" }, svg, text);

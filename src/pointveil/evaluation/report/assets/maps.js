@@ -1,6 +1,7 @@
 "use strict";
 // Linked maps: one view, several canvases. Whole numbers of 16 bits stand for places.
 const STEPS = 65535;
+const ONE_SCALE = 2e6; // metres: no scale bar is right all over a larger map
 
 function bytes(text) {
   const raw = atob(text), out = new Uint8Array(raw.length);
@@ -28,6 +29,12 @@ function rgb(hex) {
   return [1, 3, 5].map((k) => parseInt(hex.slice(k, k + 2), 16));
 }
 
+// The longest of 1, 2, 5, 10… metres that is at most so many.
+function round(most) {
+  const power = Math.pow(10, Math.floor(Math.log10(most)));
+  return [5, 2, 1].map((k) => k * power).find((k) => k <= most);
+}
+
 class Atlas {
   constructor(map) {
     this.map = map;
@@ -45,7 +52,10 @@ class Atlas {
     this.listen(canvas);
   }
 
-  measure(canvas = this.panels[0].canvas) {
+  // The maps that can be seen: a narrow page hides some.
+  get visible() { return this.panels.filter(({ canvas }) => canvas.offsetWidth > 0); }
+
+  measure(canvas = (this.visible[0] || this.panels[0]).canvas) {
     const box = canvas.getBoundingClientRect(), ratio = Math.min(window.devicePixelRatio || 1, 2);
     this.size = { width: Math.max(1, Math.round(box.width * ratio)), height: Math.max(1, Math.round(box.height * ratio)), ratio };
     return this.size;
@@ -66,7 +76,7 @@ class Atlas {
 
   draw() {
     let drawnFor = "";
-    for (const { canvas, painter } of this.panels) {
+    this.visible.forEach(({ canvas, painter }, place) => {
       const { width, height, ratio } = this.measure(canvas);
       if (drawnFor !== `${width} ${height}`) { this.drawBase(width, height, ratio); drawnFor = `${width} ${height}`; }
       if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
@@ -75,7 +85,8 @@ class Atlas {
       pen.drawImage(this.base, 0, 0);
       painter.paint(pen, this, width, height, ratio);
       if (this.cursor) this.drawCursor(pen, ratio);
-    }
+      if (!place) this.drawMargin(pen, width, height, ratio);
+    });
     this.drawn = (this.drawn || 0) + 1;
   }
 
@@ -112,6 +123,25 @@ class Atlas {
     pen.beginPath();
     pen.arc(px, py, Math.max(reach, 4 * ratio), 0, 2 * Math.PI);
     pen.stroke();
+  }
+
+  // A scale bar, and whom the map must name.
+  drawMargin(pen, width, height, ratio) {
+    const perMetre = this.stepsPerMetre * this.view.scale, metres = round(0.3 * width / perMetre), edge = 10 * ratio;
+    const credit = this.map.attribution || "", bar = metres * perMetre;
+    pen.font = `${11 * ratio}px system-ui, sans-serif`;
+    const stacked = pen.measureText(credit).width + bar + 4 * edge > width, low = height - edge - (stacked && credit ? 16 * ratio : 0);
+    const scaled = this.map.metres < ONE_SCALE, label = metres < 1000 ? `${metres} m` : `${metres / 1000} km`;
+    const line = () => { pen.beginPath(); pen.moveTo(edge, low - 5 * ratio); pen.lineTo(edge, low); pen.lineTo(edge + bar, low); pen.lineTo(edge + bar, low - 5 * ratio); pen.stroke(); };
+    pen.lineJoin = "round";
+    for (const [ink, wide] of [["--land", 4], ["--ink", 1.3]]) {
+      pen.strokeStyle = pen.fillStyle = colour(ink);
+      pen.lineWidth = wide * ratio;
+      if (scaled) line();
+      const write = (ink === "--land" ? pen.strokeText : pen.fillText).bind(pen);
+      pen.textAlign = "left"; if (scaled) write(label, edge + 4 * ratio, low - 4 * ratio);
+      pen.textAlign = "right"; write(credit, width - 6 * ratio, height - 6 * ratio);
+    }
   }
 
   toPixel(x, y) {
@@ -186,6 +216,8 @@ class Dots {
     this.weight = coded.shown ? coded.inside / coded.shown : 1;
     this.bins = (coded.bins || []).map((text) => new Uint16Array(bytes(text)));
     this.lit = null;
+    this.haze = document.createElement("canvas");
+    this.like = this; // whose number of points says how strong each is
   }
 
   // Show only the points of one hour, by the bins of a time of day, so many to a day; of all hours, if it is null.
@@ -203,28 +235,31 @@ class Dots {
     return counts;
   }
 
-  get length() { return this.places.length / 2; }
+  get length() { return this.lit ? this.lit.reduce((sum, one) => sum + one, 0) : this.places.length / 2; }
+
+  // How many points would lie within so many pixels, if all lay evenly on a quarter of the map: people crowd.
+  crowd(atlas, pixels) {
+    return 4 * this.like.length * pixels / (atlas.map.width * atlas.map.height * Math.pow(STEPS * atlas.view.scale, 2));
+  }
 
   paint(pen, atlas, width, height, ratio) {
-    const image = atlas.sheet(width, height), pixels = new Uint32Array(image.data.buffer);
-    this.dot(pixels, this.inks(atlas.view.scale / atlas.fitted), atlas, width, height, ratio);
-    const ink = atlas.ink.getContext("2d");
-    ink.putImageData(image, 0, 0);
+    if (atlas.smooth) { this.paintDensity(pen, atlas, width, height, ratio); return; }
+    const image = atlas.sheet(width, height), size = this.size(atlas, ratio);
+    this.dot(new Uint32Array(image.data.buffer), this.inks(this.crowd(atlas, size * size)), size, atlas, width, height);
+    atlas.ink.getContext("2d").putImageData(image, 0, 0);
     pen.drawImage(atlas.ink, 0, 0);
   }
 
-  // What a pixel becomes where one more point lies, by how opaque it was.
-  inks(zoom) {
+  // What a pixel becomes where one more point lies, by how opaque it was; the fewer there are, the stronger is each.
+  inks(crowd) {
     const [red, green, blue] = rgb(colour(this.ink)), base = (blue << 16) | (green << 8) | red, inks = new Uint32Array(256);
-    const shown = this.lit ? this.lit.reduce((sum, one) => sum + one, 0) : this.length;
-    const strength = Math.min(0.9, 0.28 * Math.pow(zoom, 0.6) * Math.sqrt(100000 / Math.max(shown, 1000)));
+    const strength = Math.min(0.9, Math.max(0.05, 0.45 / Math.sqrt(crowd)));
     for (let before = 0; before < 256; before++) inks[before] = (Math.round(before + strength * (255 - before)) << 24) | base;
     return inks;
   }
 
-  dot(pixels, inks, atlas, width, height, ratio) {
+  dot(pixels, inks, size, atlas, width, height) {
     const { x, y, scale } = atlas.view, { places, lit } = this;
-    const size = Math.max(1, Math.min(6 * ratio, Math.round(ratio * (0.8 + 0.75 * Math.log2(Math.max(1, scale / atlas.fitted))))));
     const left = width / 2 - x * scale, top = height / 2 + y * scale, back = (size - 1) >> 1;
     for (let k = 0; k < places.length; k += 2) {
       if (lit && !lit[k >> 1]) continue;
@@ -233,6 +268,34 @@ class Dots {
       for (let row = py; row < py + size; row++)
         for (let at = row * width + px, end = at + size; at < end; at++) pixels[at] = inks[pixels[at] >>> 24];
     }
+  }
+
+  // The side of a point, in pixels.
+  size(atlas, ratio) {
+    return Math.max(1, Math.min(6 * ratio, Math.round(ratio * (0.8 + 0.75 * Math.log2(Math.max(1, atlas.view.scale / atlas.fitted))))));
+  }
+
+  // Counts in blocks of a few pixels, blurred: each map of an atlas by the same scale.
+  paintDensity(pen, atlas, width, height, ratio) {
+    const side = 3 * ratio, reach = 3, rim = 4 * reach, columns = Math.ceil(width / side) + 2 * rim, rows = Math.ceil(height / side) + 2 * rim;
+    const { x, y, scale } = atlas.view, { places, lit } = this, left = width / 2 - x * scale, top = height / 2 + y * scale;
+    let blocks = new Float32Array(columns * rows);
+    for (let k = 0; k < places.length; k += 2) {
+      const column = Math.floor((left + places[k] * scale) / side) + rim, row = Math.floor((top - places[k + 1] * scale) / side) + rim;
+      if (column >= 0 && row >= 0 && column < columns && row < rows && !(lit && !lit[k >> 1])) blocks[row * columns + column]++;
+    }
+    for (let turn = 0; turn < 3; turn++) blocks = blurred(blurred(blocks, columns, rows, 1, columns, reach), rows, columns, columns, 1, reach);
+    const [red, green, blue] = rgb(colour(this.ink)), image = new ImageData(columns, rows), full = this.crowd(atlas, side * side);
+    for (let k = 0; k < blocks.length; k++) image.data.set([red, green, blue, 235 * (1 - Math.exp(-1.2 * blocks[k] / full))], 4 * k);
+    this.haze.width = columns; this.haze.height = rows;
+    this.haze.getContext("2d").putImageData(image, 0, 0);
+    const [west, north] = atlas.toPixel(0, STEPS * atlas.map.height), [east, south] = atlas.toPixel(STEPS * atlas.map.width, 0);
+    pen.save();
+    pen.beginPath();
+    pen.rect(west, north, east - west, south - north);
+    pen.clip();
+    pen.drawImage(this.haze, -rim * side, -rim * side, columns * side, rows * side);
+    pen.restore();
   }
 
   within(centre, reach) {
@@ -247,9 +310,44 @@ class Dots {
   }
 }
 
+// Means over 2 · reach + 1 neighbours along lines of `long` blocks, `step` apart; the lines lie `next` apart.
+function blurred(blocks, long, lines, step, next, reach) {
+  const out = new Float32Array(blocks.length), share = 1 / (2 * reach + 1);
+  for (let line = 0; line < lines; line++) {
+    let sum = 0;
+    for (let k = -reach; k < long; k++) {
+      if (k + reach < long) sum += blocks[line * next + (k + reach) * step];
+      if (k > reach) sum -= blocks[line * next + (k - reach - 1) * step];
+      if (k >= 0) out[line * next + k * step] = sum * share;
+    }
+  }
+  return out;
+}
+
+// One painter left of a line and another right of it.
+class Swipe {
+  constructor(left, right) { Object.assign(this, { left, right, share: 0.5 }); }
+
+  paint(pen, atlas, width, height, ratio) {
+    const line = Math.round(width * this.share);
+    for (const [painter, from, to] of [[this.left, 0, line], [this.right, line, width]]) {
+      pen.save();
+      pen.beginPath();
+      pen.rect(from, 0, to - from, height);
+      pen.clip();
+      painter.paint(pen, atlas, width, height, ratio);
+      pen.restore();
+    }
+    pen.fillStyle = colour("--ink");
+    pen.fillRect(line - ratio, 0, 2 * ratio, height);
+  }
+}
+
+// Where there are more synthetic points the synthetic colour, where there are fewer the real one; faded within noise.
 class Difference {
-  constructor(real, synthetic, map, metres) {
-    this.real = real; this.synthetic = synthetic; this.map = map;
+  constructor(real, synthetic, map, metres, noise = null) {
+    // Of the noise: (synthetic points in a cell, metres of its side) → a difference that noise alone reaches now and then.
+    Object.assign(this, { real, synthetic, map, noise });
     this.set(metres);
   }
 
@@ -260,21 +358,28 @@ class Difference {
       for (let k = 0; k < dots.places.length; k += 2) {
         if (dots.lit && !dots.lit[k >> 1]) continue;
         const cell = Math.floor(dots.places[k + 1] / step) * columns + Math.floor(dots.places[k] / step);
-        cells.set(cell, (cells.get(cell) || 0) + sign * dots.weight);
+        const held = cells.get(cell) || { value: 0, synthetic: 0 };
+        held.value += sign * dots.weight;
+        if (sign > 0) held.synthetic += dots.weight;
+        cells.set(cell, held);
       }
-    const sizes = [...cells.values()].map(Math.abs).sort((a, b) => a - b);
+    const sizes = [...cells.values()].map(({ value }) => Math.abs(value)).sort((a, b) => a - b);
+    // What keeps a column adds noise of its own, of which nothing is known here.
+    const noise = this.synthetic.lit ? null : this.noise;
+    for (const held of cells.values()) held.faded = noise !== null && Math.abs(held.value) <= noise(held.synthetic, metres);
     this.most = Math.max(1, sizes[Math.floor(0.98 * (sizes.length - 1))] || 1);
+    this.faded = noise === null ? null : [...cells.values()].filter((held) => held.faded).length / Math.max(1, cells.size);
     Object.assign(this, { step, columns, cells, metres });
   }
 
   paint(pen, atlas, width, height) {
-    const side = this.step * atlas.view.scale;
-    for (const [cell, value] of this.cells) {
+    const side = this.step * atlas.view.scale, more = rgb(colour("--synthetic")), fewer = rgb(colour("--real"));
+    for (const [cell, { value, faded }] of this.cells) {
       const [px, py] = atlas.toPixel((cell % this.columns) * this.step, (Math.floor(cell / this.columns) + 1) * this.step);
       if (px + side < 0 || py + side < 0 || px > width || py > height) continue;
       const part = Math.min(1, Math.abs(value) / this.most);
       if (part < 0.04) continue;
-      pen.fillStyle = value > 0 ? `rgba(178,24,43,${0.12 + 0.78 * part})` : `rgba(33,102,172,${0.12 + 0.78 * part})`;
+      pen.fillStyle = `rgba(${value > 0 ? more : fewer},${(0.12 + 0.78 * part) * (faded ? 0.2 : 1)})`;
       pen.fillRect(px, py, Math.ceil(side), Math.ceil(side));
     }
   }

@@ -8,9 +8,8 @@ const byId = (id) => document.getElementById(id);
 function fillTop() {
   const stated = DATA.statement;
   const made = stated && stated.method ? `method ${stated.method}, epsilon ${stated.epsilon}` : "no statement found";
-  byId("subtitle").textContent = DATA.names
-    ? `${DATA.names[0]}: ${number(DATA.points[0])} real points · ${DATA.names[1]}: ${number(DATA.points[1])} synthetic points · ${made}`
-    : `${number(DATA.points[0])} synthetic points · ${made}${stated && stated.made ? ` · made ${stated.made}` : ""}`;
+  const [some, others] = DATA.points.map(number);
+  byId("subtitle").textContent = `${others ? `${some} real and ${others} synthetic` : `${some} synthetic`} points · ${made}${stated && stated.made ? ` · made ${stated.made}` : ""}`;
   for (const text of DATA.warnings || []) element("p", {}, byId("warnings"), text);
   for (const card of DATA.cards) {
     const box = element("div", { class: `card ${card.level}` }, byId("cards"));
@@ -42,10 +41,11 @@ function button(parent, text, label, act) {
 function fillMaps() {
   const section = byId("maps"), { layers } = DATA, both = "real" in layers;
   element("h2", {}, section, both ? "Real beside synthetic" : "The released points");
-  const circle = DATA.kept.length ? "The circle under the pointer counts what is in it, and the charts below show its columns." : "The circle counts what is within 100 m of the pointer.";
-  element("p", { class: "hint" }, section, `Drag, scroll or pinch${both ? ": the maps move together" : ""}. ${circle}`);
+  const circle = DATA.kept.length ? "The circle under the pointer counts what is in it, and the charts show its columns." : "The circle counts what is within 100 m of the pointer.";
+  element("p", { class: "hint on-screen" }, section, `Drag, scroll or pinch${both ? ": the maps move together" : ""}. ${circle}`);
   const tools = element("div", { class: "tools" }, section), grid = element("div", { class: "mapgrid" }, section);
-  grid.style.setProperty("--maps", both ? 3 : 1);
+  section.style.setProperty("--shape", Math.max(0.5, Math.min(2.2, DATA.map.width / DATA.map.height)));
+  section.classList.toggle("one", !both);
   const atlas = new Atlas(DATA.map), dots = {};
   atlas.reach = 100;
   for (const [name, title] of [["real", "Real"], ["synthetic", "Synthetic"]]) {
@@ -56,11 +56,14 @@ function fillMaps() {
   button(tools, "+", "Zoom in", () => atlas.zoom(1.6));
   button(tools, "−", "Zoom out", () => atlas.zoom(1 / 1.6));
   button(tools, "Whole map", "Show the whole map", () => atlas.fit());
+  chooser(tools, "Show ", "How points are drawn", { points: "points", density: "density" }, "points", (look) => { atlas.smooth = look === "density"; atlas.ask(); });
   const refresh = both ? addDifference(atlas, dots, tools, grid) : () => {};
+  const credit = DATA.map.attribution ? "" : DATA.map.streets.lengths || DATA.map.water.lengths ? "The world does not say where its streets and water come from. If from OpenStreetMap: © OpenStreetMap contributors, ODbL." : "";
+  if (credit) element("p", { class: "hint credit" }, section, credit);
   if (DATA.kept.length) addCircle(atlas, tools);
   const clock = DATA.kept.findIndex((part) => part.clock);
   if (clock >= 0) addClock(atlas, dots, clock, section, grid, refresh);
-  const show = addColumns(atlas, dots, section);
+  const show = addColumns(atlas, dots, both ? section : element("div", { class: "beside" }, section));
   const here = element("span", { id: "here", class: "hint", "aria-live": "off" }, tools);
   atlas.told = (cursor) => {
     const reach = atlas.reach * atlas.stepsPerMetre;
@@ -75,14 +78,16 @@ function fillMaps() {
 
 function chooser(parent, text, label, choices, value, act) {
   const choice = element("select", { "aria-label": label }, element("label", {}, parent, text));
-  for (const metres of choices) element("option", { value: metres }, choice, `${number(metres)} m`);
+  for (const [each, name] of Object.entries(choices)) element("option", { value: each }, choice, name);
   choice.value = String(value);
-  choice.addEventListener("change", () => act(Number(choice.value)));
+  choice.addEventListener("change", () => act(choice.value));
 }
+
+const metresOf = (sizes) => Object.fromEntries(sizes.map((metres) => [metres, `${number(metres)} m`]));
 
 function addCircle(atlas, tools) {
   atlas.reach = 250;
-  chooser(tools, "Circle ", "Radius of the circle under the pointer", [100, 250, 500, 1000], 250, (metres) => { atlas.reach = metres; atlas.ask(); });
+  chooser(tools, "Circle ", "Radius of the circle under the pointer", metresOf([100, 250, 500, 1000]), 250, (metres) => { atlas.reach = Number(metres); atlas.ask(); });
 }
 
 // A slider over the hours of a day: all maps show only the points of that hour.
@@ -148,21 +153,50 @@ function addColumns(atlas, dots, section) {
 }
 
 function addDifference(atlas, dots, tools, grid) {
-  const difference = new Difference(dots.real, dots.synthetic, DATA.map, 100);
+  dots.synthetic.like = dots.real;
+  const difference = new Difference(dots.real, dots.synthetic, DATA.map, 100, noiseOf(DATA.noise));
   const { canvas, small } = mapFigure(grid, "Difference", "", "");
+  const explained = element("p", { class: "hint" });
+  grid.after(explained);
   const tell = () => {
     const most = number(Math.round(difference.most));
     small.replaceChildren(`${most} too few `, element("span", { class: "ramp" }), ` ${most} too many, per cell`);
+    const faded = difference.faded === null ? "" : ` Faded where noise explains it: in ${percent(difference.faded)} of the cells, and it would be about 90 % if noise were all.`;
+    explained.textContent = `Difference: orange where up to ${most} too few are in a cell of ${number(difference.metres)} m, blue where up to ${most} too many.${faded}`;
   };
   tell();
   atlas.add(canvas, difference);
-  const set = (metres) => { difference.set(metres); tell(); atlas.ask(); };
-  chooser(tools, "Cells of the difference ", "Size of the cells of the difference map", [25, 50, 100, 200, 500], 100, set);
+  addSwipe(atlas, dots, difference, grid);
+  const set = (metres) => { difference.set(Number(metres)); tell(); atlas.ask(); };
+  chooser(tools, "Cells of the difference ", "Size of the cells of the difference map", metresOf([25, 50, 100, 200, 500]), 100, set);
   return () => set(difference.metres);
 }
 
+// The difference that nine in ten cells with so many synthetic points stay within, by noise alone; from a table, if any.
+function noiseOf(told) {
+  if (!told) return null;
+  return (count, metres) => {
+    const row = told.margins[told.at.indexOf(metres)], above = told.counts.findIndex((one) => one > count);
+    if (above <= 0) return row[above < 0 ? row.length - 1 : 0];
+    const [low, high] = told.counts.slice(above - 1, above + 1), part = (count - low) / (high - low);
+    return row[above - 1] + part * (row[above] - row[above - 1]);
+  };
+}
+
+// On a narrow page, one map: real left of a line, synthetic or the difference right of it.
+function addSwipe(atlas, dots, difference, grid) {
+  const { canvas, small } = mapFigure(grid, "Real", "real-ink", ""), swipe = new Swipe(dots.real, dots.synthetic);
+  canvas.parentElement.classList.add("swipe");
+  const slider = element("input", { type: "range", min: 0, max: 100, value: 50, "aria-label": "Where the real map ends" });
+  canvas.before(slider);
+  slider.addEventListener("input", () => { swipe.share = Number(slider.value) / 100; atlas.ask(); });
+  const rights = { synthetic: dots.synthetic, difference };
+  chooser(small, "", "Map on the right", { synthetic: "Synthetic", difference: "Difference" }, "synthetic", (name) => { swipe.right = rights[name]; atlas.ask(); });
+  atlas.add(canvas, swipe);
+}
+
 function chartBox(title, hint) {
-  const box = element("div", {}, byId("charts"));
+  const box = element("div", {}, document.querySelector(".beside") || byId("charts"));
   element("h2", {}, box, title);
   element("p", { class: "hint" }, box, hint);
   return box;
@@ -173,17 +207,17 @@ const percent = (value) => `${Number((100 * value).toFixed(value < 0.0995 ? 1 : 
 
 function fillCharts() {
   const { cells, ranges, hotspots, offsets, predicted } = DATA;
-  if (cells && some(cells.values)) chart(chartBox("Error by cell size", "Share of points in the wrong cell (NCE / 2): small cells are harder. Cells laid at random are the fair test; the dashed line is the paper's grid."), {
+  if (cells && some(cells.values)) chart(chartBox("Error by cell size", "Share of points in the wrong cell (NCE / 2): small cells are harder. Cells laid at random are the fair test; the dashed line is the paper's grid. The dotted line is how far a second sample of as many real points would be off."), {
     labels: cells.at.map((at) => `${at} m`), across: "side of a cell", show: percent,
-    series: [{ name: "laid at random", look: "a", values: halves(cells.shifted) }, { name: "from the map's corner", look: "b", values: halves(cells.values) }],
+    series: [{ name: "laid at random", look: "a", values: halves(cells.shifted) }, { name: "from the map's corner", look: "b", values: halves(cells.values) }, { name: "another real sample", look: "s", values: halves(cells.another) }],
   });
   for (const { name, errors } of DATA.kept) if (errors && some(errors.values)) chart(chartBox(`Place and ${name}`, "Share of points in the wrong cell or bin, by cell size. The dashed line is the same column drawn without looking at the place: the gap is what keeping it by place gives."), {
     labels: errors.at.map((at) => `${at} m`), across: "side of a cell", show: percent,
     series: [{ name: "kept by place", look: "a", values: halves(errors.values) }, { name: "without looking at the place", look: "b", values: halves(errors.without) }],
   });
-  if (ranges && some(ranges.values)) chart(chartBox("Error of “how many within r metres?”", "Mean error as a share of the mean true answer, over 100 crossings."), {
+  if (ranges && some(ranges.values)) chart(chartBox("Error of “how many within r metres?”", "Mean error as a share of the mean true answer, over 100 crossings; dotted, that of a second sample of as many real points."), {
     labels: ranges.at.map((at) => `${at} m`), across: "radius", show: percent,
-    series: [{ name: "error", look: "a", values: ranges.values.map((value, k) => (value === null || !ranges.typical[k] ? null : value / ranges.typical[k])) }],
+    series: [{ name: "this release", look: "a", values: shares(ranges.values, ranges.typical) }, { name: "another real sample", look: "s", values: shares(ranges.another, ranges.typical) }],
   });
   if (hotspots && some(hotspots.values)) chart(chartBox("Overlap of hotspots", "How much of the busiest twentieth of the map is the same in both. Finer maps are harder; 100% is perfect."), {
     labels: hotspots.at.map((at) => `${at}²`), across: "cells of the map", show: percent, most: 1,
@@ -200,12 +234,16 @@ function fillCharts() {
   });
 }
 
+function shares(values, totals) {
+  return values.map((value, k) => (value === null || !totals[k] ? null : value / totals[k]));
+}
+
 function halves(values) {
   return values.map((value) => (value === null ? null : Math.min(1, value / 2)));
 }
 
 function table(parent, head, rows) {
-  const scroll = element("div", { class: "scroll" }, parent), made = element("table", {}, scroll);
+  const scroll = element("div", { class: "scroll", tabindex: "0" }, parent), made = element("table", {}, scroll);
   const top = element("tr", {}, element("thead", {}, made));
   head.forEach((text, k) => element("th", rows.length && rows[0][k][1] ? { class: rows[0][k][1] } : {}, top, text));
   const body = element("tbody", {}, made);
@@ -223,12 +261,26 @@ function fillStatement() {
   element("p", {}, section, stated.words);
   table(section, ["epsilon", "spent on", "question", "cells"], stated.questions.map((one) => [[one.epsilon, "number"], [one.purpose], [one.question], [number(one.cells), "number"]]));
   for (const text of stated.unprotected) element("p", {}, section, text);
-  const more = element("details", {}, section);
-  element("summary", {}, more, "What is not promised, and the whole statement");
+  const more = element("details", { class: "open-in-print" }, section);
+  element("summary", {}, more, "What is not promised");
   const list = element("ul", {}, more);
   for (const text of stated.not_promised) element("li", {}, list, text);
-  element("pre", {}, more, stated.json);
+  const whole = element("details", { class: "on-screen" }, section);
+  element("summary", {}, whole, "The whole statement");
+  element("pre", { tabindex: "0" }, whole, stated.json);
 }
+
+// On paper maps are drawn in light colours, and what is not promised is open.
+function print(begins) {
+  document.documentElement.classList.toggle("printing", begins);
+  for (const one of document.querySelectorAll(".open-in-print")) {
+    if (begins) one.dataset.was = one.open ? "open" : "";
+    one.open = begins || one.dataset.was === "open";
+  }
+  if (window.atlas) window.atlas.draw();
+}
+window.addEventListener("beforeprint", () => print(true));
+window.addEventListener("afterprint", () => print(false));
 
 function fillNumbers() {
   if (!DATA.table) return;

@@ -1,0 +1,90 @@
+"""Find copies of the same places: in another CRS, rounded to centimetres, or with a few rows more or less."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyproj
+from numpy.typing import NDArray
+
+from pointveil.cells.arrays import Floats, Ints, blocks
+from pointveil.files.crs import DEGREES, same_crs
+
+Words = NDArray[np.uint64]
+
+PER_DEGREE = 1e5  # places are compared by cells of about 1 m
+# Where cells meet, in parts of a cell: far from all short decimals, so that rounded degrees never lie on a border.
+BORDER = 0.3686
+CLASSES = 16  # of cells, by their hash: a border that is crossed spoils one class, and the others still agree
+SAMPLE = 16  # cells of one class; fewer could agree by chance
+
+
+@dataclass
+class Likeness:
+    """A small sample of the cells that have records, with how many each has; the same for any order of the records.
+
+    The sample has the cells whose hash is smallest, so two files with the same places have the same sample, whatever
+    else is in them. It stays in memory: the ledger is given digests of it, each of `SAMPLE` cells at once.
+
+    Parameters
+    ----------
+    transformer
+        Brings records to EPSG:4326, longitude first; None if they are given in it.
+    """
+
+    transformer: pyproj.Transformer | None
+    _cells: Words = field(default_factory=lambda: np.zeros(0, dtype=np.uint64), repr=False)  # sorted
+    _counts: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64), repr=False)
+
+    @classmethod
+    def of(cls, crs: str) -> "Likeness":
+        """Return an empty sample for records in this CRS."""
+        return cls(None if same_crs(crs, DEGREES) else pyproj.Transformer.from_crs(crs, DEGREES, always_xy=True))
+
+    def candidates(self, coordinates: Floats) -> Words:
+        """Return the hashed cells of those of some records (n, 2) that may enter the sample; changes nothing."""
+        hashed = (self._hashed(coordinates[block]) for block in blocks(len(coordinates)))
+        return np.concatenate([self._cells[:0], *(cells[cells <= self._largest()] for cells in hashed)])
+
+    def digests(self) -> tuple[bytes, ...]:
+        """Return a digest for each class that has enough cells, and one for all classes together."""
+        return tuple(self._digests())
+
+    def _digests(self) -> Iterator[bytes]:
+        of_class = self._cells % CLASSES
+        for chosen in (np.ones(len(of_class), dtype=bool), *(of_class == number for number in range(CLASSES))):
+            cells, counts = self._cells[chosen][:SAMPLE], self._counts[chosen][:SAMPLE]
+            if len(cells) == SAMPLE:
+                yield hashlib.sha256(b"likeness" + cells.tobytes() + counts.tobytes()).digest()
+
+    def _hashed(self, coordinates: Floats) -> Words:
+        if self.transformer is not None:
+            across, up = self.transformer.transform(coordinates[:, 0], coordinates[:, 1], errcheck=False)
+            coordinates = np.column_stack([across, up])
+        with np.errstate(all="ignore"):
+            cells = np.floor(coordinates * PER_DEGREE + BORDER)
+            known = (np.abs(cells) <= 360 * PER_DEGREE).all(axis=1)  # and not NaN
+        across, up = cells[known].astype(np.int64).view(np.uint64).T
+        return mix(across * np.uint64(0x9E3779B97F4A7C15) ^ mix(up))
+
+    def merge(self, cells: Words) -> None:
+        """Add candidates to the sample. One that belongs there was never dropped before, so counts are exact."""
+        found, where = np.unique(np.concatenate([self._cells, cells]), return_inverse=True)
+        sums = np.bincount(where, np.concatenate([self._counts, np.ones(len(cells))]), len(found)).astype(np.int64)
+        first = np.zeros(len(found), dtype=bool)
+        for number in range(CLASSES):
+            first[np.flatnonzero(found % CLASSES == number)[:SAMPLE]] = True
+        self._cells, self._counts = found[first], sums[first]
+
+    def _largest(self) -> np.uint64:
+        """Return the largest hash that may still enter the sample."""
+        full = len(self._cells) == CLASSES * SAMPLE
+        return self._cells[-1] if full else np.uint64(np.iinfo(np.uint64).max)
+
+
+def mix(values: Words) -> Words:
+    """Return each 64-bit word scrambled (a bijection: no two words give the same)."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
