@@ -96,9 +96,7 @@ def margins_of(survey: Survey) -> Margins | None:
     released = _released_map(survey, rng)
     levels = list(_levels(survey, released, weights))
     found = _table(_try_circles(released, levels, survey.world, rng), survey)
-    return found.model_copy(
-        update={"effective_sample": _effective_sample(released.in_squares(), found, _floor(levels))}
-    )
+    return found.model_copy(update={"effective_sample": _effective_sample(released.in_squares(), found)})
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,12 +245,8 @@ def _variance(circle: Ints, place: Ints, people: Floats, levels: list[Level], co
         variance += (level.weights.uneven * level.uneven * whole + CHANCE) * cut
         # Each division tells the same count in its own way: what is known from both is surer than from either.
         sure += 1 / np.maximum(np.bincount(pair // parts, variance, minlength=count), 1e-9)
-    return np.asarray(1 / sure + _floor(levels))
-
-
-def _floor(levels: list[Level]) -> float:
-    """Return the variance that any count has, however few people it is of."""
-    return float(levels[0].noise.max()) + ROUNDED
+    # However few people are counted, one part's noise is in it.
+    return np.asarray(1 / sure + levels[0].noise.max() + ROUNDED)
 
 
 def _table(circles: Circles, survey: Survey) -> Margins:
@@ -323,13 +317,13 @@ def _rounded(values: Any) -> Any:
     return np.vectorize(lambda value: float(f"{value:.3g}"))(values).tolist()
 
 
-def _effective_sample(people: Floats, margins: Margins, floor: float) -> float:
+def _effective_sample(people: Floats, margins: Margins) -> float:
     """Return (error of a sample)² / (error of the release)², both against the population, in squares of 100 m.
 
     The file that was released is itself a sample, whose error the release has beside its own.
     """
     some = people[people > 0]
-    own = np.maximum(margins.deviation(some, SQUARE**2) ** 2 - floor, 0.0)  # on average, not for the worst
+    own = margins.usual(some, SQUARE**2) ** 2
     seldom = np.minimum(1.0, 2.5 * np.sqrt(some))  # where less than one person is expected, mostly nobody is
     sample = (seldom * np.sqrt(some)).sum()
     release = (seldom * np.sqrt(some + own)).sum()

@@ -49,6 +49,14 @@ class Margins(BaseModel):
         """Return what to add and take off, so that nine in ten intervals hold the count of the real file."""
         return NINE_IN_TEN * self.deviation(count, area, share)
 
+    def usual(self, count: ArrayLike, area: float) -> Any:
+        """Return the deviation of a count as one of many, such as all squares of a map.
+
+        What is allowed for in any single count, even of nobody, is not in most of them.
+        """
+        least = self.deviation(0, area) ** 2
+        return np.sqrt(np.maximum(self.deviation(count, area) ** 2 - least, 0.0))
+
 
 def _between(knots: Floats, place: float, values: Floats) -> Floats:
     """Return what lies at a place along the first axis of `values`, on straight lines from knot to knot."""
