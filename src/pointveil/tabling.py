@@ -63,16 +63,18 @@ def table(
     --------
     >>> vault = pv.Vault.open("people.parquet", pv.World.read("helsinki.gpkg"), epsilon=1)
     >>> pv.survey(vault).write("people.survey")
-    >>> pv.table("people.survey", "counts.csv", by="districts.geojson").column_names
-    ['name', 'count', 'margin', 'low', 'high']
+    >>> import shapely
+    >>> with open("centre.geojson", "w") as file:
+    ...     _ = file.write(shapely.to_geojson(shapely.box(24.94, 60.165, 24.95, 60.17)))
+    >>> pv.table("people.survey", "counts.csv", by="centre.geojson").column_names
+    ['count', 'margin', 'low', 'high']
     """
     path = Path(output)
     if path.suffix.lower() not in WRITERS:
         raise InputError(f"A table is written as {', '.join(WRITERS)}, not as '{path.suffix}'.")
-    from_file = None if isinstance(survey, Survey) else Path(survey)
-    refuse_same(check_target(path), {"the survey": from_file})
+    refuse_same(check_target(path), {"the survey": None if isinstance(survey, Survey) else Path(survey)})
     refuse_existing(path, force=force)
-    found = count_by(Survey.read(from_file) if from_file is not None else survey, by, time=time)  # type: ignore[arg-type]
+    found = count_by(survey if isinstance(survey, Survey) else Survey.read(Path(survey)), by, time=time)
     write_whole(path, lambda draft: WRITERS[path.suffix.lower()](draft, found))
     return found.attributes
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+import shapely
 
 import pointveil as pv
 from pointveil.cli import COMMANDS, EXIT_CODES, main
@@ -141,14 +142,16 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
 def test_table_writes_the_same(run: Run, people_file: Path, world_file: Path, folders: tuple[Path, Path]) -> None:
     first, second = folders
     pv.survey(pv.Vault.open(people_file, pv.World.read(world_file), epsilon=1, ledger=None)).write(first / "a.survey")
+    areas = first / "areas.geojson"
+    areas.write_text(shapely.to_geojson(shapely.box(10, 50, 10.004, 50.004)))
 
-    command = run("table", first / "a.survey", first / "counts.csv", "--by", world_file)
-    python = call(pv.table, first / "a.survey", second / "counts.csv", by=world_file)
+    command = run("table", first / "a.survey", first / "counts.csv", "--by", areas)
+    python = call(pv.table, first / "a.survey", second / "counts.csv", by=areas)
 
     assert (command.code, python.code) == (0, 0)
     assert (first / "counts.csv").read_bytes() == (second / "counts.csv").read_bytes()
-    again = run("table", first / "a.survey", first / "counts.csv", "--by", world_file)
-    assert (again.code, again.error) == (2, call(pv.table, first / "a.survey", first / "counts.csv", by="h3:9").error)
+    again = run("table", first / "a.survey", first / "counts.csv", "--by", areas)
+    assert (again.code, again.error) == (2, call(pv.table, first / "a.survey", first / "counts.csv", by=areas).error)
 
 
 RELEASES: list[tuple[str, tuple[object, ...], dict[str, Any]]] = [
