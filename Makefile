@@ -16,7 +16,7 @@ COVERAGE_FLOOR := 94
 SECONDS ?= 60
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help demo test check style format lint types imports coverage crash fuzz test-engines test-core test-oldest wheel hooks pins audit clean
+.PHONY: help demo test check style format lint types imports coverage docs crash fuzz test-engines test-core test-oldest wheel hooks pins audit clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 14
@@ -67,6 +67,16 @@ imports: $(VENV)/dev.done
 coverage: $(VENV)/dev.done ## tell which lines the last `make test` did not reach
 	$(BIN)/coverage report --show-missing
 
+# As for fuzzing: beside the other packages. The notebooks are run, and what they charge goes to ledgers of their own.
+$(VENV)-docs/done: requirements/docs.txt $(VENV)/dev.done
+	rm -rf $(@D)
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --target $(@D) -r $<
+	touch $@
+
+docs: $(VENV)-docs/done ## build the docs as a site, strictly: run the notebooks, follow every link, fetch nothing
+	PYTHONPATH=$(abspath $(VENV)-docs) JUPYTER_PATH=$(abspath $(VENV)-docs)/share/jupyter NO_MKDOCS_2_WARNING=1 \
+		$(BIN)/python -m mkdocs build --quiet
+
 crash: $(VENV)/dev.done ## break a release at every system call that touches a file (an hour; needs strace)
 	$(BIN)/python -m tests.crash.laboratory
 
@@ -109,4 +119,4 @@ pins: ## make requirements/*.txt anew from requirements/*.in and pyproject
 	$(PYTHON) requirements/pin.py
 
 clean: ## remove what make made
-	rm -rf $(VENV) $(VENV)-core $(VENV)-oldest $(VENV)-fuzz $(VENV)-engines demo dist build .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-core $(VENV)-oldest $(VENV)-fuzz $(VENV)-engines $(VENV)-docs site demo dist build .coverage .mypy_cache .pytest_cache .ruff_cache .hypothesis

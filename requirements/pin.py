@@ -63,6 +63,6 @@ def cut(part: str) -> None:
 if __name__ == "__main__":
     write_oldest()
     if "--parts-only" not in sys.argv:
-        compile_all(tuple(sys.argv[1:]) or ("dev", "oldest", "fuzz", "engines"))
+        compile_all(tuple(sys.argv[1:]) or ("dev", "oldest", "fuzz", "engines", "docs"))
     for part in PARTS:
         cut(part)

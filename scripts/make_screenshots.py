@@ -1,4 +1,4 @@
-"""Take the pictures of the reports, kept columns and `pointveil app` in docs/images, on the built-in city.
+"""Take the pictures of the reports, the demo and `pointveil app` in docs/images, on the built-in city.
 
     python scripts/make_screenshots.py
 
@@ -16,10 +16,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import shapely
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from pointveil.demo import city, write_people
+from pointveil.demo import city, draw_comparison, write_people
 from pointveil.demo.column_pictures import draw_columns
 from pointveil.demo.rhythms import KEPT, KINDS
 from pointveil.evaluation import evaluate
@@ -35,6 +36,7 @@ PICTURES = {
     "release-report-desktop": ("release", 1280, 1250, "light"),
 }
 APP_PICTURES = {  # the first and the last part that is shown
+    "app-draw": (1280, "light", "#step-world", "#step-world"),
     "app-desktop": (1280, "light", "#step-data", "#step-release"),
     "app-look": (1280, "light", "#step-look", "#maps .mapgrid"),
     "app-phone-dark": (390, "dark", "#step-data", "#step-promise"),
@@ -64,7 +66,9 @@ def _write_pages(folder: Path) -> dict[str, Path]:
     result = evaluate(folder / "people.parquet", folder / "synthetic.parquet", world)
     result.report(folder / "report.html")
     draw_columns(result.compared, IMAGES / "kept-columns.png")
-    points = read_points(release, world, keep=KEPT)
+    drawn = {"veil, epsilon 1": result.compared.synthetic}
+    draw_comparison(world, result.compared.real, drawn, IMAGES / "real-beside-synthetic.png")
+    points = read_points(folder / "synthetic.parquet", world, keep=KEPT)
     write_release_report(folder / "release.html", points, world, release.statement)
     return {name: folder / f"{name}.html" for name in ("report", "release")}
 
@@ -83,38 +87,68 @@ def _save(raw: bytes, path: Path) -> None:
 
 
 def _take_app(browser: Any, folder: Path) -> None:
-    """Go all five steps, and take pictures at the end."""
+    """Go all five steps, and take pictures of a boundary that is drawn and of the end."""
     folder.mkdir()
-    city().write(folder / "helsinki.gpkg")
-    write_people(folder / "people.parquet", city())
+    world: Any = city()
+    world.write(folder / "helsinki.gpkg")
+    write_people(folder / "people.parquet", world)
+    for name, shapes in (("streets", shapely.multilinestrings(world.roads.lines)), ("water", world.out_of_bounds)):
+        (folder / f"{name}.geojson").write_text(shapely.to_geojson(shapes))
     with _app(folder) as link:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(link)
         page.wait_for_selector("html[data-ready]")
+        page.evaluate("() => { document.getElementById('folder').textContent = 'Folder: trips'; }")
+        # A bar that sticks to the window would lie across the middle of the picture.
+        page.evaluate("() => document.querySelectorAll('.banner').forEach((one) => { one.style.position = 'static'; })")
         page.select_option("#data-file", "people.parquet")
+        _draw(page)
+        _take_part(page, "app-draw")
         page.select_option("#world-file", "helsinki.gpkg")
         page.select_option("[aria-label='Keep kind as']", "category")
         page.fill("[aria-label='What is public about kind']", ",".join(KINDS))
         page.fill("#points-about", "50000")
         page.click("#foretell")
         page.wait_for_selector("#forecasts table")
-        page.click("#press:enabled")
+        page.wait_for_selector("#press:enabled")
+        for picture in ("app-desktop", "app-phone-dark"):
+            _take_part(page, picture)
+        page.click("#press")
         page.wait_for_selector("#checks li")
         page.click("text=Look beside the real points")
         page.wait_for_selector("#maps canvas >> nth=2")
-        page.evaluate("() => { document.getElementById('folder').textContent = 'Folder: trips'; }")
-        # A banner that sticks to the window would lie across the middle of the picture.
-        page.evaluate("() => document.querySelectorAll('.banner').forEach((one) => { one.style.position = 'static'; })")
-        for picture, (width, scheme, first, last) in APP_PICTURES.items():
-            page.set_viewport_size({"width": width, "height": 900})
-            page.emulate_media(color_scheme=scheme)
-            page.evaluate("() => window.scrollTo(0, 0)")
-            page.wait_for_timeout(500)
-            top, end = (page.locator(part).bounding_box() for part in (first, last))
-            top["y"] = 0 if first == "#step-data" else top["y"] - 10
-            clip = {"x": 0, "y": top["y"], "width": width, "height": end["y"] + end["height"] + 10 - top["y"]}
-            _save(page.screenshot(full_page=True, clip=clip), IMAGES / f"{picture}.png")
+        _take_part(page, "app-look")
         page.close()
+
+
+def _draw(page: Any) -> None:
+    """Draw a polygon over streets and water."""
+    page.select_option("#world-file", "new")
+    page.wait_for_selector("#draw canvas")
+    for layer, file in (("water", "water.geojson"), ("roads", "streets.geojson")):
+        page.select_option(f"#layer-{layer}", file)
+        page.wait_for_timeout(2000)
+    page.check("input[value=polygon]")
+    page.click("#pencil")
+    page.locator("#draw canvas").scroll_into_view_if_needed()
+    box = page.locator("#draw canvas").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    for right, down in ((-90, -120), (60, -200), (120, -40), (90, 190), (-110, 170), (-90, -120)):
+        page.mouse.click(x + right, y + down)
+
+
+def _take_part(page: Any, picture: str) -> None:
+    width, scheme, first, last = APP_PICTURES[picture]
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    page.evaluate("() => window.scrollTo(0, 0)")
+    page.wait_for_timeout(500)
+    top, end = (page.locator(part).bounding_box() for part in (first, last))
+    top["y"] = 0 if first == "#step-data" else top["y"] - 10
+    clip = {"x": 0, "y": top["y"], "width": width, "height": end["y"] + end["height"] + 10 - top["y"]}
+    _save(page.screenshot(full_page=True, clip=clip), IMAGES / f"{picture}.png")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.emulate_media(color_scheme="light")
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """A small invented city that many tests share: a square with a river and two roads."""
 
-import math
 import os
 import random
 from collections.abc import Iterator
@@ -78,9 +77,12 @@ def no_ledger_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture(scope="session", autouse=True)
 def few_people_will_do() -> Iterator[None]:
-    """Let no release of the few people in tests stop because noise hid them, save where that is what is tested."""
+    """Let no release of the few people in tests stop because noise hid them, save where that is what is tested.
+
+    Their noise is real: with the rule, about one run of all tests in fifteen would fail by chance.
+    """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(releases, "NOISE_DEVIATIONS", -math.inf)
+        patch.setattr(releases, "is_noise", lambda _: False)
         yield
 
 

@@ -22,7 +22,7 @@ from pointveil.ground import raster_of
 from pointveil.ledger import Ledger
 from pointveil.partition.veil import cell_weights
 from pointveil.priors import with_prior
-from pointveil.statement import digest_of
+from pointveil.statement import certificate, digest_of, registry_entry
 from pointveil.statement.wording import NOT_PUBLIC
 from pointveil.surveys import Survey
 from pointveil.vault import NoisyCounts, Vault
@@ -56,6 +56,9 @@ def test_a_release_names_its_prior_and_verifies(people_file: Path, world: World,
     assert any("operator's word" in caveat for caveat in verified.caveats)
     assert NOT_PUBLIC in made.statement.not_promised
     assert "public.parquet" in str(made.statement)
+    for page in (json.dumps(registry_entry(made.statement)), certificate(made.statement, checks=())):
+        assert used.file_sha256 in page
+        assert "is public" in page
 
 
 def test_a_statement_without_the_hash_of_its_prior_fails(

@@ -150,7 +150,7 @@ def check(terms: CheckTerms) -> Checked:
     layout, protects = vault.layout, vault.statement.guarantee.unit
     found = [*look(vault, terms, settled.epsilon)]
     if account is not None and account.left < settled.epsilon:
-        found.append(Finding("refused", _too_little(account)))
+        found.append(Finding("refused", _too_little(name, account)))
     used = (layout.x, layout.y or "y") if layout.x else (layout.geometry or "geometry",)
     return Checked(tuple(found), layout.format, used, layout.crs, protects, layout.left_out, name, account)
 
@@ -160,10 +160,11 @@ def _opened(name: str, cap: object) -> Account:
     return Account(name, (), DEFAULT_CAP if cap is None else exact(cap), Fraction(0), 0)
 
 
-def _too_little(account: Account) -> str:
+def _too_little(name: str, account: Account) -> str:
     if not account.charges and account.cap == DEFAULT_CAP:
         return f"That is more than the usual cap of a dataset, {DEFAULT_CAP}. Say --cap (cap=) if more may be spent."
-    return f"Only epsilon {float(account.left):g} is left for '{account.name}' in the ledger."
+    same = "" if name == account.name else f" (one account with '{account.name}')"
+    return f"Only epsilon {float(account.left):g} is left for '{name}'{same} in the ledger."
 
 
 def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:

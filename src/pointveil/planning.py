@@ -62,6 +62,7 @@ class Plan:
     """Forecasts by epsilon, and by the number of points of one person, with a recommendation."""
 
     forecasts: tuple[Forecast, ...]
+    caveat: str = "A forecast from invented people: in three real cities counts were off by 0.8 to 1.4 times as much."
 
     @property
     def recommended(self) -> Forecast | None:
@@ -83,7 +84,7 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold."""
-        return {"forecasts": [asdict(each) for each in self.forecasts], "recommendation": self.recommendation}
+        return asdict(self) | {"recommendation": self.recommendation}
 
 
 def plan(

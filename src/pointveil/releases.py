@@ -127,7 +127,7 @@ def release_survey(terms: SurveyTerms) -> Survey:
         As for `release`: the private points, the public world, and the privacy budget.
     output, key, force
         The survey's file, the private key that signs its statement, and whether to replace a file.
-    method, split, columns, crs, person, max_points, unit, keep, noise
+    method, split, columns, crs, person, max_points, unit, keep, prior, noise
         As for `release`: what is asked, and of what.
     ledger, dataset, request, small, cap, owner, purpose, period, note
         As for `release`: how it is accounted for.
@@ -310,9 +310,10 @@ def _deviation(total: NoisyCounts) -> float:
 
 def _why_stopped(total: NoisyCounts) -> str:
     return (
-        f"Stopped: about {int(total.values.sum()):,} points seem to be on the land of this world, and the noise of "
-        f"that number is ±{_deviation(total):,.0f}. Nothing was written. Are columns, crs, world and person "
-        "right? If they are, take a larger epsilon, or say beforehand that it may be so few: --small (small=True)."
+        f"Stopped: about {max(int(total.values.sum()), 0):,} points seem to be on the land of this world, which is "
+        f"less than {NOISE_DEVIATIONS} times the noise of that number, ±{_deviation(total):,.0f}. Nothing was written. "
+        "Are columns, crs, world and person right? If they are, take a larger epsilon, or say beforehand that it may "
+        "be so few: --small (small=True)."
     )
 
 

@@ -37,6 +37,7 @@ def spent(served: Served) -> list[str]:
 def test_a_release_is_made_verified_and_downloaded(served: Served, folder: Path) -> None:
     quoted = served.ask("quote", {"order": ORDER}).json()
     assert spent(served) == []
+    assert "2.72 (epsilon = 1)" in quoted["promise"]  # what it will be, though nothing is spent yet
 
     made = press(served, ORDER, quoted["price"])
 

@@ -65,6 +65,11 @@ def test_with_the_cookie_no_path_leads_to_another_file(served: Served, path: str
     assert not any(word in answer.text for word in (*PRIVATE, "root:", "import ", "<html"))
 
 
+def test_who_comes_before_the_server_is_ready_is_not_turned_away() -> None:
+    with listen(0) as door:
+        socket.create_connection(door.getsockname(), timeout=5).close()
+
+
 def test_a_port_that_is_taken_is_told(served: Served) -> None:
     with pytest.raises(InputError, match="Leave --port out"):
         listen(served.gate.port)

@@ -233,7 +233,7 @@ def test_the_ledger_shows_names_as_they_are(run: Run, tmp_path: Path) -> None:
 def test_an_empty_file_of_points_stops_the_release_for_one_per_cent_unless_told(
     command: str, run: Run, world_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pointveil.releases.NOISE_DEVIATIONS", 12)  # which chance will not exceed
+    monkeypatch.setattr("pointveil.releases.is_noise", lambda _: True)
     (tmp_path / "nobody.csv").write_text("lon,lat\n")
     base = (command, tmp_path / "nobody.csv", tmp_path / "out.csv", "--world", world_file, "--epsilon", 1)
 
@@ -410,7 +410,7 @@ def test_the_log_says_who_when_what_and_what_became_of_it(
     assert run("synthesize", people_file, tmp_path / "a.csv", *base, *said, "--cap", "4")[0] == 0
     people = ("--person", "name", "--max-points", "1")
     assert run("synthesize", people_file, tmp_path / "b.csv", *base, *people)[0] == 0
-    monkeypatch.setattr("pointveil.releases.NOISE_DEVIATIONS", 12)  # which chance will not exceed
+    monkeypatch.setattr("pointveil.releases.is_noise", lambda _: True)
     assert run("synthesize", tmp_path / "nobody.csv", tmp_path / "c.csv", *base)[0] == 5
 
     first, second, third = json.loads(run("ledger", "log", *ledger, "--json")[1])
@@ -430,6 +430,14 @@ def test_the_log_says_who_when_what_and_what_became_of_it(
     assert account["by_unit"] == {"person": "1", "point": "1"}
     assert (account["cap"], account["spent"]) == ("4", "2")
     assert run("ledger", "log", "nobody.csv", *ledger)[0] == run("ledger", "show", *ledger)[0] == 0
+    shown = run("ledger", "log", *ledger)[1]
+    for line in (
+        "epsilon 1 for people.parquet, finished",
+        "epsilon 0.01 for nobody.csv, stopped",
+        "output: a.csv",
+        "note: [a]",
+    ):
+        assert line in shown
     statement = json.loads((tmp_path / "a.csv.statement.json").read_text())
     assert statement["operator_states"]["period"] == "2026-03-01/2026-03-31"
     assert "operator_states" not in json.loads((tmp_path / "b.csv.statement.json").read_text())
@@ -458,6 +466,18 @@ def test_a_cap_is_for_the_first_release_and_what_is_left_under_the_name_is_told(
     assert "Spent under the name 'people.parquet' so far: epsilon 2; 1 of 3 is left." in first
     assert code == 3
     assert "keeps its cap" in second
+
+
+def test_after_a_release_only_the_sum_under_its_own_name_is_told(
+    run: Run, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
+    base = ("--world", world_file, "-e", "0.5", "-m", "ugrid-uni", "--force")
+    run("synthesize", people_file, tmp_path / "a.csv", *base)
+
+    _, _, told = run("synthesize", people_file, tmp_path / "b.csv", *base, "--dataset", "copy")
+
+    assert "Spent under the name 'copy' so far: epsilon 0.5; 2.5 of 3 is left." in told
+    assert [account["spent"] for account in json.loads(run("ledger", "show", "--json")[1])] == ["1"]
 
 
 def test_who_sits_at_a_terminal_is_asked_for_the_cap_once(

@@ -3,11 +3,14 @@
 import importlib.util
 import re
 import runpy
+import shlex
 from pathlib import Path
 
 import pytest
+import typer.main
 
 import pointveil
+from pointveil.cli import app
 from pointveil.demo import city, write_people
 
 ROOT = Path(__file__).parents[2]
@@ -27,6 +30,27 @@ def test_the_page_of_commands_is_fresh() -> None:
     made = runpy.run_path(str(ROOT / "scripts" / "make_cli_docs.py"))["page"]()
 
     assert (ROOT / "docs" / "cli.md").read_text() == made, "run: python scripts/make_cli_docs.py"
+
+
+LINE = re.compile(r"^\$ pointveil (.*)$", flags=re.MULTILINE)
+LINES = [
+    (page, line)
+    for page in PAGES
+    for block in re.findall(r"```console[^\n]*\n(.*?)```", page.read_text().replace("\\\n", " "), flags=re.DOTALL)
+    for line in LINE.findall(block)
+]
+
+
+@pytest.mark.parametrize(("page", "line"), LINES, ids=[f"{page.stem}: {line[:40]}" for page, line in LINES])
+def test_every_command_line_has_a_command_and_options_that_exist(page: Path, line: str) -> None:
+    words, command, at = shlex.split(line, comments=True), typer.main.get_command(app), 0
+    while hasattr(command, "commands") and words[at] in command.commands:
+        command, at = command.commands[words[at]], at + 1
+
+    options = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    asked = {word.partition("=")[0] for word in words[at:] if re.match(r"--?[a-z]", word)}
+    assert at > 0 or asked <= {"--version", "--help"}, line
+    assert asked <= options | {"--help"}, line
 
 
 CODE = re.compile(r"```python\n(.*?)```", flags=re.DOTALL)

@@ -29,6 +29,16 @@ def test_both_tables_of_beliefs_are_read() -> None:
     assert Counter(row[2].count("%") for row in ROWS) == {3: 6, 1: 5}
 
 
+@pytest.mark.parametrize("image", sorted((ROOT / "docs" / "images").iterdir()), ids=lambda image: image.name)
+def test_every_figure_is_made_by_a_script_or_a_command_and_shown(image: Path) -> None:
+    makers = [*ROOT.glob("scripts/*.py"), ROOT / "src/pointveil/lab/experiments/figures.py", ROOT / "Makefile"]
+    name = re.escape(image.stem.removeprefix("results-"))
+
+    assert any(re.search(rf"\b{name}\b", maker.read_text(encoding="utf-8")) for maker in makers)
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    assert any(f"images/{image.name}" in page.read_text(encoding="utf-8") for page in pages)
+
+
 def test_each_version_has_one_list_of_each_kind() -> None:
     text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 

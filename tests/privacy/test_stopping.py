@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import pointveil as pv
 from pointveil.errors import StoppedError
 from pointveil.ledger import Ledger, book
-from pointveil.releases import is_noise
+from pointveil.releases import NOISE_DEVIATIONS, is_noise
 from pointveil.vault import NoisyCounts
 from pointveil.world import World
 
@@ -34,6 +35,7 @@ def kinds(folder: Path) -> list[str]:
 @pytest.fixture(autouse=True)
 def never_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
     """The noise of nobody exceeds three deviations in seven of a thousand releases: not in a test."""
+    monkeypatch.setattr("pointveil.releases.is_noise", is_noise)  # as it is, and not as all other tests have it
     monkeypatch.setattr("pointveil.releases.NOISE_DEVIATIONS", 12)
 
 
@@ -153,8 +155,8 @@ def test_the_choice_of_the_number_of_rows_is_on_record(people_file: Path, world:
     assert "operator" not in " ".join(not_chosen)
 
 
-def test_noise_is_told_from_people_by_the_deviation_of_all_cells_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pointveil.releases.NOISE_DEVIATIONS", 3)
+def test_noise_is_told_from_people_by_three_deviations_of_all_cells_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pointveil.releases.NOISE_DEVIATIONS", NOISE_DEVIATIONS)  # as it is
 
     def total(*values: int) -> NoisyCounts:
         return NoisyCounts(np.array(values), "total", HUNDREDTH)
@@ -163,6 +165,35 @@ def test_noise_is_told_from_people_by_the_deviation_of_all_cells_together(monkey
     assert not is_noise(total(425))
     assert is_noise(total(212, 212, 212, 212))  # of four cells, twice as much
     assert not is_noise(total(213, 212, 212, 212))
+
+
+@pytest.mark.parametrize("noise", [10**6, -(10**6)])
+def test_only_the_noisy_total_decides(
+    noise: int, people: NDArray[np.float64], world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody, and noise that says a million; many people, and noise that says fewer than none."""
+
+    class Fixed:
+        def __init__(self, epsilon: Fraction) -> None:
+            self.epsilon = epsilon
+
+        def draw(self, size: int, _: object) -> NDArray[np.int64]:
+            return np.full(size, noise)
+
+    monkeypatch.setattr("pointveil.vault.vault.NOISES", {"exact": Fixed})
+    stops, stopped = noise < 0, False
+    real = people if stops else ELSEWHERE
+
+    try:
+        pv.release(
+            real, world, epsilon=1, output=tmp_path / "out.csv", ledger=tmp_path / "ledger.db", dataset="trips",
+            method="ugrid-uni", count=10, key=None,
+        )  # fmt: skip
+    except StoppedError:
+        stopped = True
+
+    assert stopped == stops
+    assert Ledger(tmp_path / "ledger.db").accounts()[0].spent == (HUNDREDTH if stops else 1)
 
 
 def tampered() -> Iterator[tuple[str, str]]:

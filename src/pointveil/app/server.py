@@ -103,6 +103,7 @@ def listen(port: int) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, alone, 1)
     try:
         made.bind(("127.0.0.1", port))
+        made.listen()  # at once: a browser may be at the door before the server is ready
     except (OSError, OverflowError):
         made.close()
         raise InputError(f"Port {port} cannot be used. Leave --port out, and a free one is taken.") from None

@@ -158,15 +158,19 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def tell_points(synthetic: "SyntheticPoints", output: str, *, quiet: bool, json: bool) -> None:
+def tell_points(synthetic: "SyntheticPoints", output: str, *, quiet: bool, as_json: bool) -> None:
     """Say what was written."""
     output = without_secrets(output)
-    if json:
-        statement = synthetic.statement.model_dump(mode="json", by_alias=True)
-        print_json({"output": output, "rows": len(synthetic), "statement": statement})
+    if as_json:
+        print_json({"output": output, "rows": len(synthetic), "statement": json_of(synthetic.statement)})
         return
     tell(f"Wrote {len(synthetic):,} synthetic points to {output}, and the statement beside it.", quiet=quiet)
     tell(str(synthetic.statement), quiet=quiet)
+
+
+def json_of(statement: "Statement") -> Any:
+    """Return a statement as it stands in its file."""
+    return json.loads(statement.to_json())
 
 
 def tell_charge(statement: "Statement", dataset: str, ledger: Path | None, *, quiet: bool) -> None:

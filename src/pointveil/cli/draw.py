@@ -35,4 +35,4 @@ def draw(
     with stage("Drawing points", quiet=quiet):
         synthetic = draw_points(Survey.read(survey), count=count, seed=seed)
         statement = synthetic.write(output, key=signing, force=force)
-    tell_points(replace(synthetic, statement=statement), output, quiet=quiet, json=json)
+    tell_points(replace(synthetic, statement=statement), output, quiet=quiet, as_json=json)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from pointveil.cli.common import Json, LedgerFile, Quiet, given, print_json, tell
-from pointveil.errors import VerificationError
+from pointveil.errors import VerificationError, shown
 
 commands = typer.Typer(no_args_is_help=True, help="Show and limit what is spent on each dataset.")
 
@@ -46,19 +46,12 @@ def log(
     if json:
         print_json([entry.to_dict() for entry in entries])
         return
-    if quiet:
-        return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table("no.", "when (UTC)", "who", "dataset", "protects", "epsilon", "method", "state", "output", "said")
-    for entry in entries:
-        said = "; ".join(f"{name}: {text}" for name, text in entry.about.items() if name != "by")
-        told = (entry.about.get("by", ""), entry.dataset, entry.unit, f"{float(entry.epsilon):g}", entry.method)
-        row = (str(entry.entry), entry.time.removesuffix("+00:00"), *told, entry.state, entry.output, said)
-        table.add_row(*map(Text, row))  # as they are: a bracket is no markup
-    Console().print(table)
+    for entry in () if quiet else entries:
+        when = entry.time.removesuffix("+00:00").replace("T", " ")
+        print(shown(f"{entry.entry}. {when} UTC: epsilon {float(entry.epsilon):g} for {entry.dataset}, {entry.state}"))
+        told = {"protects": entry.unit, "method": entry.method, "output": entry.output, "request": entry.request}
+        said = "; ".join(f"{name}: {text}" for name, text in (told | dict(entry.about)).items() if text)
+        print(shown(f"   {said}"))
 
 
 @commands.command()

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
 BAR = 20  # signs for a release that is worth a whole real sample
 
-FORECAST = "A forecast from invented people: in three real cities counts were off by 0.8 to 1.4 times as much."
-
 
 def plan(
     world: WorldFile,
@@ -85,4 +83,4 @@ def _show(found: "Plan") -> None:
     console = Console()
     console.print(table)
     console.print(found.recommendation)
-    console.print(FORECAST, style="dim")
+    console.print(found.caveat, style="dim")

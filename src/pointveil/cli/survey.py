@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from pointveil.cli import common
-from pointveil.cli.common import print_json, stage, tell, tell_charge
+from pointveil.cli.common import json_of, print_json, stage, tell, tell_charge
 from pointveil.cli.options import about_data, about_release, ask_cap, dataset_name, taking
 
 
@@ -31,7 +31,7 @@ def survey(
     with stage("Asking the vault", quiet=quiet):
         made = release_survey(points, world, epsilon=epsilon, output=output, force=force, **options)
     if json:
-        print_json({"output": str(output), "statement": made.statement.model_dump(mode="json", by_alias=True)})
+        print_json({"output": str(output), "statement": json_of(made.statement)})
         return
     tell(f"Wrote the survey to {output}. Draw from it with: pointveil draw {output} FILE", quiet=quiet)
     tell(str(made.statement), quiet=quiet)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from pointveil.cli import common
-from pointveil.cli.common import given, stage, tell_charge, tell_points
+from pointveil.cli.common import given, stage, tell, tell_charge, tell_points
 from pointveil.cli.options import about_data, about_release, ask_cap, dataset_name, taking
 
 
@@ -32,5 +32,7 @@ def synthesize(
     ask_cap(points, options)
     with stage("Synthesizing", quiet=quiet):
         made = release(points, world, epsilon=epsilon, output=output, force=force, **options)
-    tell_points(made, output, quiet=quiet, json=json)
+    tell_points(made, output, quiet=quiet, as_json=json)
+    if count is not None:
+        tell(f"The statement says that {count:,} rows were your choice. Never choose the true number.", quiet=quiet)
     tell_charge(made.statement, dataset_name(points, options), options.get("ledger"), quiet=quiet or json)

@@ -14,7 +14,7 @@ from pointveil.world.osm import ATTRIBUTION
 from pointveil.world.world import World
 
 PAPER, LAND, WATER, STREET, INK, PALE_INK = "#ffffff", "#f6f3ec", "#c3d9e6", "#dcd5c7", "#22303c", "#7b8790"
-REAL, SYNTHETIC = "#9b2335", "#14507a"
+REAL, SYNTHETIC = "#b3470b", "#14619e"  # as on the pages of a report
 STREET_WIDTHS = {"primary": 2.4, "secondary": 2.1, "tertiary": 1.7, "service": 0.6}
 OTHER_WIDTH = 1.2
 

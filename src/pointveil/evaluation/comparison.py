@@ -39,12 +39,13 @@ class Comparison:
     left_out: tuple[int, int] = (0, 0)  # not compared: real points off land, and points without coordinates
     statement: Statement | None = None  # what is promised about the synthetic points, if anything
     columns: tuple[Column, ...] = ()  # kept, and so to be compared
+    crs: str | None = None  # of the file of real points, if there is one
     codes: tuple[Codes, Codes] = ((), ())  # of the real and of the synthetic points, in each column but ids
     population: XY | None = None  # the points that the real ones are a sample of, if they are known
 
     def against(self, synthetic: XY) -> "Comparison":
         """Compare other synthetic points with the same real ones; what is known of those is kept."""
-        other = Comparison(self.real, synthetic, self.world, self.seed, population=self.population)
+        other = Comparison(self.real, synthetic, self.world, self.seed, crs=self.crs, population=self.population)
         for shared in ("centres", "_road_search", "_real"):
             other.__dict__[shared] = getattr(self, shared)
         return other

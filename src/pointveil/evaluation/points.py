@@ -2,7 +2,7 @@
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,9 @@ def compare(
     codes = on_land.codes, some_synthetic.codes
     everybody = None if population is None else read_points(population, world, columns=columns, crs=crs).whole.xy
     everybody = None if everybody is None else everybody[world.on_land(everybody)]
-    pair = Comparison(on_land.xy, some_synthetic.xy, world, seed, names, left_out, about, keep, codes, everybody)
+    pair = Comparison(
+        on_land.xy, some_synthetic.xy, world, seed, names, left_out, about, keep, all_real.crs, codes, everybody
+    )
     if min(len(pair.real), len(pair.synthetic)) >= ENOUGH and _overlap(pair) < LEAST_OVERLAP:
         raise InputError(
             f"{names[0]} and {names[1]} are in different parts of this world, so they cannot belong together. Check "
@@ -103,10 +105,11 @@ class Read:
     codes: Codes = ()
     keep: tuple[Column, ...] = ()
     name: str = ""  # of the file, if it was one
+    crs: str | None = None  # in which they were given
 
     def only(self, chosen: NDArray[np.bool_]) -> "Read":
         """Return some of the points."""
-        return Read(self.xy[chosen], tuple(codes[chosen] for codes in self.codes), self.keep, self.name)
+        return replace(self, xy=self.xy[chosen], codes=tuple(codes[chosen] for codes in self.codes))
 
     @property
     def whole(self) -> "Read":
@@ -132,21 +135,22 @@ def read_points(
     """
     if isinstance(points, SyntheticPoints):
         codes = read_points(points.to_arrow(), world, columns=points.layout.names, keep=keep).codes if keep else ()
-        return Read(_converted(points.coordinates, points.crs, world), codes, keep)
+        return Read(_converted(points.coordinates, points.crs, world), codes, keep, points.crs)
     if isinstance(points, np.ndarray | list) and not is_named(points):
         xy = np.asarray(points, dtype=np.float64)
         if xy.ndim != 2 or xy.shape[1] != 2:
             raise InputError(
                 f"The array of points has the shape {xy.shape}; give x and y (longitude and latitude) as (n, 2)."
             )
-        return Read(_converted(xy, crs or "EPSG:4326", world))
+        crs = crs or "EPSG:4326"
+        return Read(_converted(xy, crs, world), crs=crs)
     source = open_points(points, columns=columns, crs=crs, keep=keep)
     batches = list(source.batches())
     places = np.concatenate([np.zeros((0, 2)), *(batch.coordinates for batch in batches)])
     nobody = (tuple(np.zeros(0, dtype=np.uint8) for column in keep if column.size),)
     found = zip(*nobody, *(batch.codes for batch in batches), strict=True)
-    codes = tuple(np.concatenate(each) for each in found)
-    return Read(_converted(places, source.layout.crs, world), codes, keep, _name(points, ""))
+    crs, codes = source.layout.crs, tuple(np.concatenate(each) for each in found)
+    return Read(_converted(places, crs, world), codes, keep, _name(points, ""), crs)
 
 
 def kept_columns(statement: Statement | None) -> tuple[Column, ...]:

@@ -1,7 +1,6 @@
 """Read text as moments, each by itself and without complaint: ISO 8601, or a form that the owner declares."""
 
 import datetime as dt
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,15 +65,15 @@ def _one_by_one(texts: list[bytes], form: str | None) -> Moments:
         lengths = np.array([len(text) if len(text) <= LONGEST else 0 for text in short])
         padded = b"".join(text[:LONGEST].ljust(LONGEST, b"\0") for text in short)
         return _parsed(np.frombuffer(padded, dtype=np.uint8).reshape(-1, LONGEST), lengths, None)
+    known = {text: _told(text, form) for text in set(short)}  # of this batch alone: no text outlives it
     for row, text in enumerate(short):
-        told = _told(text, form)
+        told = known[text]
         if told is not None:
             found.seconds[row], found.is_utc[row] = told
             found.good[row] = True
     return found
 
 
-@lru_cache(maxsize=1 << 16)
 def _told(text: bytes, form: str) -> tuple[int, bool] | None:
     try:
         return seconds_of(dt.datetime.strptime(text.decode(), form))  # noqa: DTZ007 — the form says whether it has a zone

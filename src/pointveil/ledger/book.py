@@ -54,6 +54,9 @@ class Own(Enum):
 
     OWN = "your own, in your data directory"
 
+    def __repr__(self) -> str:
+        return self.name  # short, as the default in signatures
+
 
 OWN = Own.OWN
 

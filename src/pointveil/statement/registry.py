@@ -60,6 +60,13 @@ def _domain(statement: Statement) -> str:
     )
 
 
+def _prior(statement: Statement) -> str:
+    prior = statement.prior
+    if prior is None:
+        return ""
+    return f" And: {prior.name} (SHA-256 {prior.file_sha256}), which guided the release, is public."
+
+
 def _loss(statement: Statement) -> dict[str, Any]:
     guarantee = statement.guarantee
     return {
@@ -84,7 +91,7 @@ def _accounting(statement: Statement) -> dict[str, Any]:
 def _implementation(statement: Statement) -> dict[str, Any]:
     return {
         "preprocessing_and_hyperparameter_tuning": "The operator states: no parameter, boundary or epsilon "
-        "was chosen by looking at the data.",
+        "was chosen by looking at the data." + _prior(statement),
         "mechanisms": [
             f"{asked.purpose}: {asked.sampler} on {asked.cells:,} cells, sensitivity {asked.sensitivity}, "
             f"epsilon {asked.epsilon} ({asked.theorem})"

@@ -309,6 +309,11 @@ def _box(given: Sequence[float], crs: str) -> Any:
         raise InputError(f"The boundary {given} is not on the globe. Are x and y swapped, or is it not in {crs}?")
     if geographic:
         west, south, east, north = shapes.unwrap_box((west, south, east, north))
+        if given[0] > given[2] and east - west >= 180:
+            raise InputError(
+                f"In the boundary {given} west is larger than east, and from there to the east it is {east - west:g}° "
+                "around the globe. Were they swapped? The order is west, south, east, north (x, y, x, y)."
+            )
     if not (west < east and south < north):
         raise InputError(
             f"The boundary {given} has no area: west must be less than east, and south less than north. "

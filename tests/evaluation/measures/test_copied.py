@@ -5,6 +5,9 @@ from tests.evaluation.towns import people, town
 
 from pointveil.evaluation import Comparison, UnmeasuredError
 from pointveil.evaluation.measures.copied import copied_share, nearest_real_distances
+from pointveil.evaluation.points import compare
+from pointveil.files.crs import DEGREES, transform
+from pointveil.world import World
 
 
 def test_distances_are_those_of_a_slow_search_in_one_half() -> None:
@@ -71,8 +74,6 @@ def test_rounded_real_points_do_not_make_honest_ones_look_copied(step: float) ->
 def test_degrees_are_recognised_as_rounded_in_a_world_of_feet() -> None:
     from pyproj import Transformer
 
-    from pointveil.world import World
-
     feet = World.make((975_000, 190_000, 1_005_000, 240_000), crs="EPSG:2263")
     rng = np.random.default_rng(3)
     places = rng.normal((-73.98, 40.75), 0.002, (8000, 2))
@@ -85,3 +86,19 @@ def test_degrees_are_recognised_as_rounded_in_a_world_of_feet() -> None:
 
     assert copied_share(Comparison(real, honest, feet)) < 0.1
     assert copied_share(Comparison(real, real, feet)) > 0.5
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2])
+@pytest.mark.parametrize("first", [4, 9])
+def test_a_file_in_feet_is_recognised_as_rounded_in_a_world_of_degrees(first: int, decimals: int) -> None:
+    """Also if its degrees had been rounded before it was written in whole feet."""
+    world = World.make((-74.03, 40.69, -73.9, 40.82))
+    rng = np.random.default_rng(3)
+    places = rng.normal((-73.98, 40.75), 0.0003 if first == 9 else 0.003, (8000, 2))
+    to_feet = transform(DEGREES, "EPSG:2263")
+    real, others = (to_feet(each).round(decimals) for each in (places[:4000].round(first), places[4000:]))
+
+    honest, copied = (compare(real, other, world, crs="EPSG:2263") for other in (others + 0.3, real))
+
+    assert copied_share(honest) < 0.1
+    assert copied_share(copied) > 0.5

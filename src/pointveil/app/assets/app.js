@@ -270,7 +270,7 @@ async function foretell() {
     [one.epsilon, "number"], ...(person ? [[String(one.max_points), "number"]] : []), [number(one.count), "number"],
     [one.stops ? "would probably stop: noise" : number(Math.round(one.count_error)), "number"], [share(one.right_square), "number"],
   ]));
-  element("p", { class: "hint" }, box, "A forecast from invented people: in three real cities counts were off by 0.8 to 1.4 times as much.");
+  element("p", { class: "hint" }, box, found.caveat);
   markForecast();
 }
 

@@ -97,7 +97,7 @@ def _another_sample(compared: Comparison) -> list[float | None]:
         return [None] * len(CELL_SIZES)
 
     def error(size: int, cell: int) -> float:
-        return shifted_cell_error(Comparison(real[:size], real[size : 2 * size], compared.world), cell=cell)
+        return shifted_cell_error(Comparison(real[:size], real[size : 2 * size], compared.world), cell=cell, shifts=3)
 
     halves, quarters = ([error(len(real) // part, cell) for cell in CELL_SIZES] for part in (2, 4))
     # Where each point has a cell to itself the factor is 1; where cells are full, the root of a half.
