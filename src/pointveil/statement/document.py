@@ -12,17 +12,14 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from pointveil.files.exact import stated_number
+from pointveil.statement.margins import Margins
 from pointveil.statement.signing import SigningKey, canonical, check_signed, signed_text
 
 FIRST_SCHEMA: Final = "pointveil-statement-1"
 SCHEMA: Final = "pointveil-statement-2"
 ONE_POINT = "one point"
-IF_ANY = (
-    "columns",
-    "prior",
-    "operator_states",
-    "signature",
-)  # fields that a statement has only if they say something
+# Fields that a statement has only if they say something.
+IF_ANY = ("columns", "prior", "operator_states", "margins", "signature")
 PROMISES = (
     (
         "Whether {unit} is in the data changes the probability of any release, and of anything concluded from it, "
@@ -269,6 +266,7 @@ class Statement(Part):
     not_promised: tuple[Text, ...]
     in_plain_words: Text
     operator_states: OperatorStates | None = None
+    margins: Margins | None = None
     output: Output | None = None
     signature: Signature | None = None
 
