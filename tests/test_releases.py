@@ -422,7 +422,7 @@ def test_stopped_from_the_keyboard_a_release_says_how_to_go_on(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("pointveil.releases.draw", stop)
+        patch.setattr("pointveil.releases.to_lattice", stop)
         with pytest.raises(KeyboardInterrupt) as stopped:
             pv.release(table, world, epsilon=1, output=tmp_path / "a.csv", method="ugrid-uni", request="monday")
     assert "Epsilon 1 stays charged to 'frame'" in stopped.value.__notes__[0]

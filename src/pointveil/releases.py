@@ -11,15 +11,20 @@ from dataclasses import replace
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pointveil.cells.arrays import blocks
+from pointveil.cells.side_by_side import check_threads, side_by_side
 from pointveil.checking import MOST_POINTS, check_drawing, check_world
 from pointveil.columns import PATTERNS, Column, Id, Time
 from pointveil.errors import BudgetError, InputError, PointveilWarning, StoppedError
 from pointveil.keeping import draw_codes
 from pointveil.landing import to_lattice
 from pointveil.ledger import Ledger
+from pointveil.margins import with_margins
 from pointveil.methods import DEFAULT_METHOD, Method, find_method
 from pointveil.orders import Order, prepare
 from pointveil.statement import MethodUsed, OperatorStates
@@ -28,6 +33,7 @@ from pointveil.synthetic import SyntheticPoints, check_crs, keep_columns
 from pointveil.terms import ReleaseTerms, SurveyTerms, on
 from pointveil.vault import NoisyCounts, Vault
 
+DRAWN_AT_ONCE = 2**21  # points: more are drawn in blocks, each with a generator of its own
 WENT_ON = "not stopped, however small the noisy total: the operator said so beforehand (small)"
 ROWS_CHOSEN = "rows chosen by the operator (count), and not the noisy total"
 KEEPING = (
@@ -96,6 +102,9 @@ def release(terms: ReleaseTerms) -> SyntheticPoints:
         The private key that signs the statement. By default your own, if you have one; with None it is not signed.
     force
         Replace the output if it exists. The file that the same request wrote before may always be written again.
+    threads
+        How many batches are worked on at the same time (default: as many as there are processors). The release does
+        not depend on it.
 
     Examples
     --------
@@ -109,11 +118,12 @@ def release(terms: ReleaseTerms) -> SyntheticPoints:
     with order.accounted():
         surveyed = answer(order)
         log.info("Drawing points")
-        synthetic = draw(surveyed, count=order.count, seed=order.seed)
+        beside = order.output.parent if isinstance(order.output, Path) else None
+        synthetic = _drawn(surveyed, order.count, order.seed, terms.threads, beside)
         log.info("Writing")
         statement = synthetic.write(order.output, key=order.key, force=True, ready=order.record)
     _warn(_doubts(surveyed, len(synthetic) if order.count is None else None))
-    return replace(synthetic, statement=statement)
+    return synthetic.with_statement(statement)
 
 
 @on(SurveyTerms)
@@ -124,8 +134,8 @@ def release_survey(terms: SurveyTerms) -> Survey:
     ----------
     source, world, epsilon
         As for `release`: the private points, the public world, and the privacy budget.
-    output, key, force
-        The survey's file, the private key that signs its statement, and whether to replace a file.
+    output, key, force, threads
+        The survey's file, the private key that signs its statement, whether to replace a file, and how many threads.
     method, split, columns, crs, person, max_points, unit, keep, prior, noise
         As for `release`: what is asked, and of what.
     ledger, dataset, request, small, cap, owner, purpose, period, note
@@ -217,7 +227,8 @@ def survey(
     statement = vault.statement.model_copy(update=used)
     done = Survey(vault.world, chosen, tuple(recorder.answers), statement, vault.layout).bound()
     done.__dict__["prepared"] = prepared  # known already: no need to work it out again
-    return done
+    log.info("Working out margins")
+    return with_margins(done)
 
 
 def _said_of(keep: tuple[Column, ...]) -> Iterator[str]:
@@ -234,8 +245,17 @@ def _said_of(keep: tuple[Column, ...]) -> Iterator[str]:
             yield f"kept column '{column.name}': invented ids, another in every row; they link nothing"
 
 
-def draw(survey: Survey | str | PathLike[str], *, count: int | None = None, seed: int | None = None) -> SyntheticPoints:
+def draw(
+    survey: Survey | str | PathLike[str],
+    *,
+    count: int | None = None,
+    seed: int | None = None,
+    threads: int | None = None,
+) -> SyntheticPoints:
     """Draw synthetic points; costs nothing, and the same seed gives the same points.
+
+    Many are drawn in blocks of two million, several at the same time, and laid aside in a temporary file until they are
+    written or looked at.
 
     Parameters
     ----------
@@ -245,6 +265,8 @@ def draw(survey: Survey | str | PathLike[str], *, count: int | None = None, seed
         Number of points to draw; by default the noisy total.
     seed
         Any whole number. Without it, every drawing is another.
+    threads
+        How many blocks are drawn at the same time (default: as many as there are processors); the points are the same.
 
     Examples
     --------
@@ -254,20 +276,36 @@ def draw(survey: Survey | str | PathLike[str], *, count: int | None = None, seed
     500
     """
     check_drawing(count, seed)
-    if not isinstance(survey, Survey):
-        survey = Survey.read(Path(survey))
+    return _drawn(survey if isinstance(survey, Survey) else Survey.read(Path(survey)), count, seed, threads)
+
+
+def _drawn(
+    survey: Survey, count: int | None, seed: int | None, threads: int | None, folder: Path | None = None
+) -> SyntheticPoints:
+    """Draw; what does not fit into one block is laid aside in a file without a name, in this folder."""
     survey.check()
-    counted, asked, laws = survey.prepared
+    counted, asked, laws, _ = survey.prepared
     wanted = min(counted.total, MOST_POINTS) if count is None else count
     statement = survey.statement
     if count is not None:
         statement = statement.model_copy(update={"post_processing": (*statement.post_processing, ROWS_CHOSEN)})
+
+    def draw_block(given: tuple[slice, np.random.Generator]) -> tuple[NDArray[np.float64], Any]:
+        block, rng = given
+        xy = survey.method.placement.draw(survey.world, counted, asked, block.stop - block.start, rng)
+        drawn = [] if laws is None else draw_codes(laws, xy, rng)
+        coordinates = to_lattice(xy, survey.world, survey.layout.crs, rng)
+        kept = keep_columns(survey.keep, drawn, survey.layout, rng, count=len(coordinates), first=block.start)
+        return coordinates, kept
+
     rng = np.random.default_rng(secrets.randbits(64) if seed is None else seed)
-    xy = survey.method.placement.draw(survey.world, counted, asked, wanted, rng)
-    drawn = [] if laws is None else draw_codes(laws, xy, rng)
-    coordinates = to_lattice(xy, survey.world, survey.layout.crs, rng)
-    kept = keep_columns(survey.keep, drawn, survey.layout, rng, count=len(coordinates))
-    return SyntheticPoints(coordinates, survey.layout, statement, kept)
+    if wanted <= DRAWN_AT_ONCE:
+        coordinates, kept = draw_block((slice(0, wanted), rng))
+        return SyntheticPoints(coordinates, survey.layout, statement, kept)
+    side = check_threads(threads)
+    parts = list(blocks(wanted, DRAWN_AT_ONCE))
+    chunks = side_by_side(draw_block, zip(parts, rng.spawn(len(parts)), strict=True), side)
+    return SyntheticPoints.laid_aside(chunks, survey.layout, statement, folder)
 
 
 def synthesize(

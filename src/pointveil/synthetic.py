@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -17,11 +18,12 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from pointveil import showing
+from pointveil import counting, showing
 from pointveil.cells.arrays import blocks
 from pointveil.columns import Column, from_dict
 from pointveil.errors import missing_extra
 from pointveil.files.crs import DEGREES, short_name, transform
+from pointveil.files.laid_aside import LaidAside
 from pointveil.files.lattice import steps_per_unit
 from pointveil.files.places import fetched, is_database, local_path, public_name, put, remove
 from pointveil.files.whole import check_target, file_digest, refuse_existing
@@ -93,6 +95,23 @@ class SyntheticPoints:
 
     def __len__(self) -> int:
         return len(self.coordinates)
+
+    @staticmethod
+    def laid_aside(
+        drawn: Iterable[tuple[NDArray[np.float64], pa.Table | None]],
+        layout: Layout,
+        statement: Statement,
+        folder: Path | None,
+    ) -> SyntheticPoints:
+        """Return points, with kept columns, that are too many to be held: laid aside as they come."""
+        laid = LaidAside(folder)
+        for block in drawn:
+            laid.add(_as_table(Chunk(*block)))
+        return _LaidAside(laid, layout, statement)
+
+    def with_statement(self, statement: Statement) -> SyntheticPoints:
+        """Return the same points with another statement."""
+        return replace(self, statement=statement)
 
     def __repr__(self) -> str:
         return f"<SyntheticPoints: {len(self):,} points in {short_name(self.crs)}, {self.statement.in_short}>"
@@ -217,6 +236,21 @@ class SyntheticPoints:
         frame = gpd.GeoDataFrame(self.kept.to_pandas(), geometry=shapes, crs=self.crs)
         return frame[list(self.layout.columns_at("geometry"))]
 
+    def count(self, area: Any, *, time: Any = None, crs: str | None = None) -> counting.Count:
+        """Return how many people are in an area, with a margin, such as 212 ± 14.
+
+        The area is a polygon, a GeoDataFrame or GeoSeries of polygons (together), (x, y, radius in metres), or bounds
+        (west, south, east, north), in `crs`; by default in its own or the file's, or in longitude and latitude.
+        `time` is (from, to) where a time is kept: moments, or numbers of bins such as hours of a pattern; `to` is
+        outside. Nine in ten such intervals hold the count of the real file; a count of a release whose statement has
+        no margins says so.
+        """
+        chosen = None
+        if time is not None:
+            number, column = counting.time_of(map(from_dict, self.statement.columns))
+            chosen = counting.bins_of(time, column)[self._codes(Chunk(self.coordinates, self.kept))[number]]
+        return counting.count_in(self.coordinates, self.crs, area, self.statement, chosen, crs)
+
     def plot(self, ax: Any = None) -> Any:
         """Draw the points with matplotlib, onto `ax` or onto new axes, and return the axes."""
         return showing.plot(self.coordinates, self.crs, ax=ax)
@@ -245,16 +279,60 @@ class SyntheticPoints:
         named: dict[str, Any] = {"columns": form.columns or form.names, "x": form.x, "y": form.y}
         if form.geometry is not None:
             named = {"columns": form.columns or (form.geometry,), "x": None, "y": None}
-        digest = points_digest([self.coordinates], steps)
-        codes = None if self.kept is None else codes_digest([self._codes()])
+        digest = points_digest((chunk.coordinates for chunk in self._chunks()), steps)
+        chunks = self._chunks() if len(self) else [Chunk(self.coordinates, self.kept)]
+        codes = codes_digest(map(self._codes, chunks)) if self.statement.columns else None
         return Output(
             rows=len(self), crs=form.crs, steps_per_unit=steps, points_sha256=digest, codes_sha256=codes, **named
         )
 
-    def _codes(self) -> Codes:
+    def _codes(self, chunk: Chunk) -> Codes:
         """Return what the kept columns say, by the declarations of the statement."""
         kept = [from_dict(column) for column in self.statement.columns]
-        return codes_from(Chunk(self.coordinates, self.kept).kept.__getitem__, self.layout, kept)
+        return codes_from(chunk.kept.__getitem__, self.layout, kept)
+
+
+class _LaidAside(SyntheticPoints):
+    """Points that are written from a temporary file, and held only if somebody looks at them."""
+
+    def __init__(self, laid: LaidAside, layout: Layout, statement: Statement) -> None:
+        vars(self).update(laid=laid, layout=layout, statement=statement)
+
+    def __len__(self) -> int:
+        return int(vars(self)["laid"].rows)
+
+    def with_statement(self, statement: Statement) -> SyntheticPoints:
+        return _LaidAside(vars(self)["laid"], self.layout, statement)
+
+    @cached_property
+    def coordinates(self) -> NDArray[np.float64]:
+        """All of them."""
+        return np.concatenate([np.zeros((0, 2)), *(chunk.coordinates for chunk in self._chunks())])
+
+    @cached_property
+    def kept(self) -> pa.Table | None:
+        """All of them, if there are any."""
+        import pyarrow as pa
+
+        tables = [chunk.table for chunk in self._chunks() if chunk.table is not None]
+        return pa.concat_tables(tables) if tables else None
+
+    def _chunks(self) -> Iterator[Chunk]:
+        return map(_as_chunk, vars(self)["laid"])
+
+
+def _as_table(chunk: Chunk) -> pa.Table:
+    """Return places and kept columns as one table, the places first."""
+    import pyarrow as pa
+
+    names, columns = ([], []) if chunk.table is None else (chunk.table.column_names, chunk.table.columns)
+    return pa.table([*map(pa.array, chunk.coordinates.T), *columns], names=["x", "y", *names])
+
+
+def _as_chunk(table: pa.Table) -> Chunk:
+    """Return what `_as_table` has put into a table."""
+    coordinates = np.column_stack([table.column(axis).to_numpy() for axis in range(2)])
+    return Chunk(coordinates, table.select(range(2, table.num_columns)) if table.num_columns > 2 else None)
 
 
 def keep_columns(
@@ -264,12 +342,16 @@ def keep_columns(
     rng: np.random.Generator,
     *,
     count: int,
+    first: int = 0,
 ) -> pa.Table | None:
-    """Return the kept columns of the first `count` points, from their codes and their places within the bins."""
+    """Return the kept columns of the first `count` points, from their codes and their places within the bins.
+
+    Before them, `first` points had an id of their own.
+    """
     if not keep:
         return None
     codes, places = [codes[:count] for codes, _ in drawn], [places[:count] for _, places in drawn]
-    return kept_table(keep, codes, places, layout, rng, count=count)
+    return kept_table(keep, codes, places, layout, rng, count=count, first=first)
 
 
 def _import(package: str) -> Any:

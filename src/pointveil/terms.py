@@ -66,6 +66,7 @@ class SurveyTerms(Terms):
     note: str | None = None
     key: SigningKey | str | PathLike[str] | Own | None = OWN
     force: bool = False
+    threads: int | None = None
 
 
 @dataclass(frozen=True)

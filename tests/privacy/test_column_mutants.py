@@ -79,9 +79,9 @@ LINES = (
     ),
     Line(
         "cells that read codes are not tried alone",
-        "vault.questions",
-        "alone = locate(xy[only], tuple(each[only] for each in codes))",
-        "alone = tuple(part[only] for part in found) if codes else locate(xy[only], codes)",
+        "engines.base",
+        "if any((each[len(xy) :] != each[: len(some)]).any() for each in found):",
+        "if not codes and any((each[len(xy) :] != each[: len(some)]).any() for each in found):",
         probes.cells_that_look_at_other_values_are_refused,
     ),
     Line(
@@ -137,23 +137,23 @@ LINES = (
     Line(
         "persons are not bounded where columns are kept",
         "vault.rehearsal",
-        "engine = make_engine(points, world, protection, kept, lambda: key)",
-        "engine = make_engine(points, world, Protection() if kept else protection, kept, lambda: key)",
+        "engine = make_engine(points, world, protection, kept, lambda: key, threads)",
+        "engine = make_engine(points, world, Protection() if kept else protection, kept, lambda: key, threads)",
         probes.no_value_is_chosen_rather_than_another,
     ),
     # noise, and what it costs
     Line(
         "a record is counted twice where it says something",
-        "vault.vault",
-        "return np.bincount(np.where(nowhere, size, found), minlength=size + 1)[:size]",
-        "return np.bincount(np.where(nowhere, size, found), minlength=size + 1)[:size] * (2 if codes else 1)",
+        "engines.base",
+        "minlength=size + 1)[:size]",
+        "minlength=size + 1)[:size] * (2 if codes else 1)",
         probes.questions_about_values_have_all_their_noise,
     ),
     Line(
         "a table asked twice for one share, and averaged",
         "vault.vault",
-        "tally + law.draw(size, self.__words)",
-        "tally + (law.draw(size, self.__words) + (law.draw(size, self.__words) if self.__keep else 0))"
+        "_exact(cells, size) + law.draw(size, self.__words)",
+        "_exact(cells, size) + (law.draw(size, self.__words) + (law.draw(size, self.__words) if self.__keep else 0))"
         " // (2 if self.__keep else 1)",
         probes.questions_about_values_have_all_their_noise,
     ),
@@ -167,8 +167,9 @@ LINES = (
     Line(
         "a second table of the same column is free",
         "vault.vault",
-        'self._spend(Spend(share.purpose, share.epsilon, "count", size))',
-        "share.purpose.endswith('by region') or self._spend(Spend(share.purpose, share.epsilon, \"count\", size))",
+        'self._spend(Spend(share.purpose, share.epsilon, "count", size), cells)',
+        "share.purpose.endswith('by region') or"
+        ' self._spend(Spend(share.purpose, share.epsilon, "count", size), cells)',
         probes.every_question_about_a_column_is_paid_for,
     ),
     Line(

@@ -2,6 +2,7 @@
 
 import dataclasses
 import sys
+import threading
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -125,11 +126,13 @@ class Guard:
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Look at what every Python function of the package is called with, left with, and returns."""
+        threading.setprofile(self._look)  # those that are started from now on
         sys.setprofile(self._look)
         try:
             yield
         finally:
             sys.setprofile(None)
+            threading.setprofile(None)
 
     def _look(self, frame: FrameType, event: str, value: Any) -> None:
         name = str(frame.f_globals.get("__name__", ""))

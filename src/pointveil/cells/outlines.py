@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import shapely
 from numpy.typing import NDArray
-from scipy import spatial
 
 from pointveil.cells.arrays import Bounds, Floats
 
@@ -42,6 +41,8 @@ def sure_outlines(centres: Floats, bounds: Bounds) -> NDArray[Any]:
         image = centres.copy()
         image[:, side % 2] = 2 * limit - image[:, side % 2]
         mirrored.append(image[(image != centres).any(axis=1)])
+    from scipy import spatial  # late: few methods need it, and it is slow to load
+
     diagram = spatial.Voronoi(np.concatenate(mirrored))
     corners = [diagram.regions[region] for region in diagram.point_region[: len(centres)]]
     owner = np.repeat(np.arange(len(centres)), [len(around) for around in corners])

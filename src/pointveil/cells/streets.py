@@ -1,6 +1,7 @@
 """The street that each record is nearest to, and where it lies from there."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -9,15 +10,35 @@ from pointveil.cells.nearest_segment import CandidateGrid
 from pointveil.cells.segments import Segments
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Nearest:
-    """Where records lie, seen from their nearest edge."""
+    """Where records lie, seen from their nearest edge; what is not asked for is not worked out."""
 
     edge: Ints  # the lowest of equals; -1 for non-finite coordinates
-    foot: Floats  # the nearest place on it
-    along: Floats  # metres from the edge's beginning to the foot
     offset: Floats  # metres from the foot to the record
-    side: Floats  # 1 on the left of the edge, -1 on the right, 0 on the line itself
+    xy: Floats  # the records themselves
+    segment: Ints  # the nearest straight segment
+    segments: Segments
+
+    @property
+    def foot(self) -> Floats:
+        """The nearest place on it."""
+        return self._feet[0]
+
+    @property
+    def along(self) -> Floats:
+        """Metres from the edge's beginning to the foot."""
+        return self._feet[1]
+
+    @property
+    def side(self) -> Floats:
+        """1 on the left of the edge, -1 on the right, 0 on the line itself."""
+        return self._feet[2]
+
+    @cached_property
+    def _feet(self) -> tuple[Floats, Floats, Floats]:
+        with np.errstate(all="ignore"):
+            return self.segments.feet(self.xy, self.segment)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +65,8 @@ class Streets:
         xy = np.asarray(xy, dtype=np.float64)
         with np.errstate(all="ignore"):
             segment, offset = self.search.nearest(xy)
-            foot, along, side = self.segments.feet(xy, segment)
         edge = np.where(segment == NOWHERE, NOWHERE, self.segments.edge[segment])
-        return Nearest(edge, foot, along, offset, side)
+        return Nearest(edge, offset, xy, segment, self.segments)
 
     def distances(self, xy: Floats) -> Floats:
         """Return the distance of each record to its nearest edge, in metres."""

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import spatial
 
 from pointveil.cells.arrays import NOWHERE, Bounds, Floats, Ints, blocks, within
 from pointveil.cells.outlines import voronoi_outlines
@@ -51,7 +50,7 @@ class Voronoi:
 
     @cached_property
     def _tree(self) -> Any:
-        return spatial.cKDTree(self.centres)
+        return _tree(self.centres)
 
     @cached_property
     def _outlines(self) -> NDArray[Any]:
@@ -60,7 +59,13 @@ class Voronoi:
 
 def nearest_of(centres: Floats, xy: Floats) -> Ints:
     """Return the number of the centre nearest to each place; of several as near, the lowest number."""
-    return _nearest(spatial.cKDTree(centres), xy)
+    return _nearest(_tree(centres), xy)
+
+
+def _tree(centres: Floats) -> Any:
+    from scipy import spatial  # late: few methods need it, and it is slow to load
+
+    return spatial.cKDTree(centres)
 
 
 def _nearest(tree: Any, xy: Floats) -> Ints:

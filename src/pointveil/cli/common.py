@@ -61,6 +61,10 @@ Count = Annotated[
 Seed = Annotated[
     int | None, typer.Option("--seed", help="Seed for drawing; the same seed gives the same points (default: random).")
 ]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", help="How many threads to work with (default: all processors); the result is the same."),
+]
 
 
 @contextmanager
@@ -156,6 +160,15 @@ def parse_keeps(texts: list[str] | None, file: Path | None) -> list[Any] | None:
 def given(**options: Any) -> dict[str, Any]:
     """Return the options that were given: the library has the defaults."""
     return {name: value for name, value in options.items() if value is not None}
+
+
+def given_threads(threads: int | None) -> int | None:
+    """Return how many threads were asked for; Arrow, which reads files, takes no more either."""
+    if threads is not None and threads > 0:
+        import pyarrow as pa
+
+        pa.set_cpu_count(threads)
+    return threads
 
 
 def tell_points(synthetic: "SyntheticPoints", output: str, *, quiet: bool, as_json: bool) -> None:

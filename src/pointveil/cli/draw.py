@@ -5,7 +5,20 @@ from typing import Annotated
 
 import typer
 
-from pointveil.cli.common import Count, Force, Json, KeyFile, Output, Quiet, Seed, given, stage, tell_points
+from pointveil.cli.common import (
+    Count,
+    Force,
+    Json,
+    KeyFile,
+    Output,
+    Quiet,
+    Seed,
+    Threads,
+    given,
+    given_threads,
+    stage,
+    tell_points,
+)
 
 
 def draw(
@@ -14,6 +27,7 @@ def draw(
     count: Count = None,
     seed: Seed = None,
     key: KeyFile = None,
+    threads: Threads = None,
     force: Force = False,
     quiet: Quiet = False,
     json: Json = False,
@@ -22,8 +36,6 @@ def draw(
 
     pointveil draw porto.survey synthetic.geojson --seed 7
     """
-    from dataclasses import replace
-
     from pointveil.orders import check_output
     from pointveil.releases import draw as draw_points
     from pointveil.statement import find_key
@@ -33,6 +45,6 @@ def draw(
     signing = find_key(**given(given=key))
     check_release(check_output(output, source=survey, key=signing), force=force)
     with stage("Drawing points", quiet=quiet):
-        synthetic = draw_points(Survey.read(survey), count=count, seed=seed)
+        synthetic = draw_points(Survey.read(survey), count=count, seed=seed, threads=given_threads(threads))
         statement = synthetic.write(output, key=signing, force=force)
-    tell_points(replace(synthetic, statement=statement), output, quiet=quiet, as_json=json)
+    tell_points(synthetic.with_statement(statement), output, quiet=quiet, as_json=json)

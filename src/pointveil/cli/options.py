@@ -9,7 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
-from pointveil.cli.common import Columns, Crs, KeyFile, LedgerFile, given, parse_columns, parse_keeps, parse_split
+from pointveil.cli.common import (
+    Columns,
+    Crs,
+    KeyFile,
+    LedgerFile,
+    Threads,
+    given,
+    given_threads,
+    parse_columns,
+    parse_keeps,
+    parse_split,
+)
 
 Group = Callable[..., dict[str, Any]]
 
@@ -132,10 +143,12 @@ def about_release(
     ] = None,
     note: Annotated[str | None, typer.Option("--note", help="Anything else to be recorded with the release.")] = None,
     key: KeyFile = None,
+    threads: Threads = None,
 ) -> dict[str, Any]:
     """Return what is said about a release that is charged."""
     return given(
         request=request, key=key, small=small or None, owner=owner, purpose=purpose, period=period, note=note,
+        threads=given_threads(threads),
     )  # fmt: skip
 
 

@@ -2,12 +2,10 @@
 
 import hashlib
 import threading
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +13,7 @@ from numpy.typing import NDArray
 
 from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, blocks
 from pointveil.cells.coded import Codes
+from pointveil.cells.side_by_side import side_by_side
 from pointveil.engines.at_most import AtMost, Part
 from pointveil.engines.base import Tally
 from pointveil.engines.likeness import Likeness, mix
@@ -24,8 +23,6 @@ from pointveil.formats import Batch, DamagedError, Layout, PointSource
 
 KEEP_AT_MOST = 2**24
 """Points that are kept in memory; a larger file is read again for every question."""
-Item = TypeVar("Item")
-Result = TypeVar("Result")
 
 
 class Records(NamedTuple):
@@ -103,7 +100,7 @@ class LocalEngine:
             xy = self.cleaning.to_metres(records.steps)
             return [tally.count(xy, records.codes) for tally in tallies]
 
-        with closing(self._mapped(count, self._records())) as counted:
+        with closing(side_by_side(count, self._records(), self.threads)) as counted:
             for counts in counted:
                 for total, part in zip(totals, counts, strict=True):
                     np.add(total, part, out=total)
@@ -199,7 +196,7 @@ class LocalEngine:
             place = batch.coordinates
             return (fingerprint(place), likeness.candidates(place)) if is_new else None, self._clean(batch)
 
-        for seen, rows in self._mapped(work, self._batches()):
+        for seen, rows in side_by_side(work, self._batches(), self.threads):
             if seen is not None:
                 sums += seen[0]
                 likeness.merge(seen[1])
@@ -223,27 +220,6 @@ class LocalEngine:
         person, named = self.at_most.persons(batch.person)
         good &= named
         return np.vstack([person[:, good], as_words(Records(steps, batch.codes).only(good))])
-
-    def _mapped(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Generator[Result]:
-        """Yield the result for each item, in order; several are worked on at the same time, and few wait."""
-        waiting: deque[Future[Result]] = deque()
-
-        def quietly(item: Item) -> Result:
-            with np.errstate(all="ignore"):  # which is another one in every thread
-                return work(item)
-
-        with ThreadPoolExecutor(self.threads) as pool:
-            try:
-                for item in items:
-                    waiting.append(pool.submit(quietly, item))
-                    if len(waiting) > self.threads:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                for each in waiting:
-                    each.cancel()
-                getattr(items, "close", bool)()  # so that no lock is held while an error is looked at
 
     def _bounded(self, at_most: AtMost) -> Iterator[Records]:
         """Yield the records that are kept, in an order that does not depend on that of the file."""

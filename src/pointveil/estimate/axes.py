@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.fft import dct
-from scipy.linalg import helmert
 
 from pointveil.cells import Floats, Ints
 
@@ -49,6 +47,8 @@ def circle_axis(count: int) -> Axis:
 
 def line_axis(count: int) -> Axis:
     """Return the cosine basis of a line with two ends, such as the bins of a number; a block is a frequency."""
+    from scipy.fft import dct  # late: only kept columns need it, and it is slow to load
+
     basis = np.asarray(dct(np.eye(count), axis=0, norm="ortho"), dtype=np.float64)
     return Axis(basis, np.arange(count))
 
@@ -56,6 +56,8 @@ def line_axis(count: int) -> Axis:
 def list_axis(count: int) -> Axis:
     """Return a basis for things without order, such as categories: all contrasts are one block."""
     block = np.minimum(np.arange(count), 1)
+    from scipy.linalg import helmert  # late, as above
+
     return Axis(np.asarray(helmert(count, full=True), dtype=np.float64), block)
 
 

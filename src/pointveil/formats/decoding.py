@@ -50,14 +50,14 @@ def _as(found: pa.Array, kind: Any, storage: Any) -> pa.Array:
     return found if kind == storage else pa.ExtensionArray.from_storage(kind, found)
 
 
-def invented_ids(count: int, kind: Any, rng: np.random.Generator) -> pa.Array:
-    """Return so many ids in a random order, none of them twice, which link nothing."""
+def invented_ids(count: int, kind: Any, rng: np.random.Generator, first: int = 0) -> pa.Array:
+    """Return so many ids in a random order, none of them twice nor one of the `first`, which link nothing."""
     storage = storage_of(kind)
     if kind != storage and pa.types.is_fixed_size_binary(storage):
         drawn = [uuid.UUID(bytes=rng.bytes(16), version=4).bytes for _ in range(count)]
         return _as(pa.array(drawn, storage), kind, storage)
     plain = plain_type(kind)
-    numbers = pa.array(rng.permutation(count) + 1, pa.int64())
+    numbers = pa.array(first + rng.permutation(count) + 1, pa.int64())
     if is_binary(plain):
         return _as(numbers.cast(pa.string()).cast(plain), kind, storage)
     return _as(numbers.cast(plain, safe=False), kind, storage)
@@ -71,8 +71,9 @@ def kept_table(
     rng: np.random.Generator,
     *,
     count: int,
+    first: int = 0,
 ) -> pa.Table:
-    """Return the kept columns of `count` rows, in the order declared.
+    """Return the kept columns of `count` rows that come after `first` others, in the order declared.
 
     `codes` and `places` (n,) are those of the columns that have codes, in the same order; ids come from `rng` alone.
     """
@@ -80,7 +81,7 @@ def kept_table(
     told = dict(zip([column.name for column in coded(columns)], zip(codes, places, strict=True), strict=True))
     return pa.table(
         {
-            column.name: invented_ids(count, kinds[column.name], rng)
+            column.name: invented_ids(count, kinds[column.name], rng, first)
             if isinstance(column, Id)
             else values_of(column, *told[column.name], kinds[column.name])
             for column in columns

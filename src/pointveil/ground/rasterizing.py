@@ -127,11 +127,11 @@ def _entries(patch: ShortInts, pixels: Pixels, sizes: Sizes) -> Iterator[tuple[S
     for block in blocks(len(patch)):
         part = patch[block]
         fine, plain = np.flatnonzero(part >= 0), np.flatnonzero(part < 0)
-        area = np.zeros((len(part), MASKED + 1), dtype=np.int32)
+        bins = len(sizes.begins)
+        code = np.minimum(pixels[part[fine]], bins) + fine[:, None] * (bins + 1)  # what is no land has a bin of its own
+        area = np.bincount(code.ravel(), minlength=len(part) * (bins + 1)).reshape(-1, bins + 1).astype(np.int32)
         area[plain, -1 - part[plain]] = sizes.per_side**2
-        code = fine[:, None] * (MASKED + 1) + pixels[part[fine]]
-        area += np.bincount(code.ravel(), minlength=area.size).reshape(area.shape).astype(np.int32)
-        cell, bin_ = np.nonzero(area[:, : len(sizes.begins)])
+        cell, bin_ = np.nonzero(area[:, :bins])
         yield (block.start + cell).astype(np.int32), bin_.astype(np.uint8), area[cell, bin_]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import threading
 import warnings
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells.side_by_side import check_threads
 from pointveil.columns import Column, check_keep
 from pointveil.engines import AtMost, Engine, LocalEngine, NotOneByOneError, Tally, fresh_key, tried_alone
 from pointveil.errors import InputError
@@ -273,7 +273,6 @@ class Vault:
             charge=self.__charge,
             rehearsal=self.rehearsal,
             columns=tuple(column.to_dict() for column in self.__keep),
-            left_out=self.layout.left_out,
         )
 
     @property
@@ -385,11 +384,9 @@ def make_engine(
     threads: int | None = None,
 ) -> LocalEngine:
     """Return what reads, cleans and bounds the points."""
-    if threads is not None and (type(threads) is not int or threads < 1):
-        raise InputError(f"threads must be a whole number of at least 1, not {threads!r}.")
     at_most = None if protection.person is None else AtMost(protection.points, key=make_key())
     codes = tuple(column.codes for column in keep if column.size)
-    return LocalEngine(points, Cleaner.of(world, points.layout.crs), at_most, codes, threads or os.cpu_count() or 1)
+    return LocalEngine(points, Cleaner.of(world, points.layout.crs), at_most, codes, check_threads(threads))
 
 
 def locate_sites(

@@ -1,0 +1,257 @@
+"""Processor time and memory of whole releases, against a streaming copy of the same file in the same run.
+
+Run: python benchmarks/scale.py [methods] [formats] [peers] [--millions 0.1,1,10] [--data FOLDER] [--peers FOLDER]
+
+Everything runs in a process of its own; figures are processor seconds (user and system), never the clock's, of the
+better of two runs, and peak memory. `--data` is a folder with beijing/points_all.parquet, points.parquet and
+roads.parquet; larger files are jittered copies of it, made in a temporary folder. Without it a made-up city serves.
+Peers are run in environments of their own below `--peers`, made if they are missing, and left out with the reason if
+they cannot be. Tables go to the standard output, and the figure to docs/images/performance.svg with --figure.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import venv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from pointveil.world import World
+
+BOUNDS = (116.330, 39.862, 116.450, 39.954)
+METHODS = ("ugrid-uni", "veil", "road")
+SUFFIXES = (".parquet", ".geoparquet", ".csv", ".fgb", ".gpkg", ".geojson")
+PEERS = {
+    "OpenDP": ("opendp", "numpy", "pyarrow"),
+    "diffprivlib": ("diffprivlib", "scikit-learn<1.6", "numpy<2.3", "pyarrow"),
+}
+NOT_TRIED = ("Tumult on Spark", "SmartNoise", "dpmm", "MostlyAI with DP")  # which install Spark or PyTorch
+JITTER = 2e-4  # degrees: about 20 m
+GROUP = 2**20
+COPY = """
+import sys, pyarrow.parquet as pq
+with pq.ParquetFile(sys.argv[1]) as source, pq.ParquetWriter(sys.argv[2], source.schema_arrow) as target:
+    for batch in source.iter_batches(2**20):
+        target.write_batch(batch)
+"""
+RELEASE = "from pointveil.cli import main; main()"
+WATCH = """
+import json, resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], capture_output=True, text=True)
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([done.returncode, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, done.stderr[-300:]]))
+"""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a process took."""
+
+    seconds: float  # of processor time
+    megabytes: float  # at most
+
+
+def measured(command: Sequence[object], rounds: int = 2) -> Cost:
+    """Return what a command takes: the better of some runs."""
+    best: list[Cost] = []
+    for _ in range(rounds):
+        watched = [sys.executable, "-c", WATCH, *map(str, command)]
+        out = subprocess.run(watched, check=True, capture_output=True, text=True).stdout
+        code, seconds, megabytes, said = json.loads(out.splitlines()[-1])
+        if code:
+            raise RuntimeError(said)
+        best.append(Cost(seconds, megabytes))
+    return min(best, key=lambda cost: cost.seconds)
+
+
+@dataclass(frozen=True)
+class City:
+    """Points to draw from, and where they are."""
+
+    folder: Path  # for everything that is made
+    data: Path | None
+
+    @property
+    def world(self) -> Path:
+        """The file of the world, made at the first call."""
+        path = self.folder / "world.gpkg"
+        if not path.exists():
+            roads = [] if self.data is None else ["--roads", str(self.data / "beijing" / "roads.parquet")]
+            bounds = ",".join(map(str, BOUNDS))
+            subprocess.run([sys.executable, "-c", RELEASE, "world", path, "--bounds", bounds, *roads, "-q"], check=True)
+        return path
+
+    def points(self, millions: float) -> Path:
+        """A file with so many points, in row groups as a real exporter would."""
+        path = self.folder / f"points-{millions:g}.parquet"
+        if not path.exists():
+            rng, known = np.random.default_rng(1), self._known()
+            schema = pa.schema([("lon", pa.float64()), ("lat", pa.float64())])
+            with pq.ParquetWriter(path, schema) as file:
+                for first in range(0, round(millions * 1e6), GROUP):
+                    count = min(GROUP, round(millions * 1e6) - first)
+                    xy = known[rng.integers(len(known), size=count)] + rng.normal(0, JITTER, (count, 2))
+                    file.write_table(pa.table({"lon": np.round(xy[:, 0], 6), "lat": np.round(xy[:, 1], 6)}))
+        return path
+
+    def _known(self) -> NDArray[np.float64]:
+        if self.data is None:
+            rng = np.random.default_rng(1)
+            centres = rng.uniform(BOUNDS[:2], BOUNDS[2:], (300, 2))
+            return centres[rng.integers(300, size=10**6)] + rng.normal(0, 0.004, (10**6, 2))
+        table = pq.read_table(self.data / "beijing" / "points_all.parquet", columns=["lon", "lat"])
+        return np.column_stack([table["lon"], table["lat"]])
+
+    def release(self, source: Path, target: Path, method: str, *more: object) -> list[object]:
+        """The command that makes a release."""
+        options = ("--world", self.world, "--epsilon", 1, "--method", method, "--unit", "point", "--force", "--quiet")
+        book = ("--ledger", self.folder / "ledger.db", "--cap", 10**5)
+        return [sys.executable, "-c", RELEASE, "synthesize", source, target, *options, *book, *more]
+
+
+def methods(city: City, sizes: Sequence[float], rounds: int) -> Iterator[list[str]]:
+    """Yield rows: each method at each size, as multiples of a copy."""
+    for millions in sizes:
+        source, target = city.points(millions), city.folder / "out.parquet"
+        copy = measured([sys.executable, "-c", COPY, source, target], rounds)
+        yield [f"{millions:g} M", "copy", f"{copy.seconds:.2f}", "1", f"{copy.megabytes:.0f}"]
+        for method in METHODS:
+            cost = measured(city.release(source, target, method), rounds)
+            ratio = f"{cost.seconds / copy.seconds:.1f}"
+            yield [f"{millions:g} M", method, f"{cost.seconds:.2f}", ratio, f"{cost.megabytes:.0f}"]
+
+
+def formats(city: City, rounds: int) -> Iterator[list[str]]:
+    """Yield rows: a release of a million points from each format into the same one."""
+    for suffix in SUFFIXES:
+        source = city.folder / f"in{suffix}"
+        subprocess.run(list(map(str, city.release(city.points(1), source, "ugrid-uni", "--count", 10**6))), check=True)
+        cost = measured(city.release(source, city.folder / f"out{suffix}", "ugrid-uni"), rounds)
+        yield [suffix, f"{cost.seconds:.2f}", f"{cost.megabytes:.0f}"]
+
+
+def peers(city: City, environments: Path, rounds: int) -> Iterator[list[str]]:
+    """Yield rows: what others take on the same city, and how many points stand in the wrong 100 m square (NCE)."""
+    if city.data is None:
+        raise SystemExit("Peers are compared on real data: give --data.")
+    for name in ("points", "points_all"):
+        source, target = city.data / "beijing" / f"{name}.parquet", city.folder / "peer.parquet"
+        size = f"{pq.read_metadata(source).num_rows:,}"
+        for method in METHODS:
+            cost = measured(city.release(source, target, method, "--dataset", name), rounds)
+            yield [
+                size,
+                f"Pointveil {method}",
+                f"{cost.seconds:.1f}",
+                f"{cost.megabytes:.0f}",
+                nce(source, target, city),
+            ]
+        for peer, packages in PEERS.items():
+            python = environment(environments / peer.lower(), packages)
+            if isinstance(python, str):
+                yield [size, peer, "-", "-", f"not run: {python}"]
+                continue
+            command = [python, Path(__file__).with_name("peer_histograms.py"), peer, source, target, 1, *BOUNDS]
+            cost = measured(command, rounds)
+            yield [size, peer, f"{cost.seconds:.1f}", f"{cost.megabytes:.0f}", nce(source, target, city)]
+        for label, made in baselines(source).items():
+            pq.write_table(made, target)
+            yield [size, label, "", "", nce(source, target, city)]
+    for peer in NOT_TRIED:
+        yield ["", peer, "-", "-", "not tried"]
+
+
+def environment(folder: Path, packages: Sequence[str]) -> Path | str:
+    """Return the Python of an environment with these packages, or why there is none."""
+    python = folder / "bin" / "python"
+    if not python.exists():
+        venv.create(folder, with_pip=True)
+        done = subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", *packages], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            return f"pip cannot install {packages[0]}"
+    return python
+
+
+def baselines(source: Path) -> dict[str, pa.Table]:
+    """Return what would be as good as chance allows: as many points drawn anew from the real ones, and half of them."""
+    table, rng = pq.read_table(source, columns=["lon", "lat"]), np.random.default_rng(1)
+    again = table.take(rng.integers(table.num_rows, size=table.num_rows))
+    lon, lat = (rng.permutation(table[name].to_numpy()) for name in ("lon", "lat"))
+    return {"another real sample": again, "independent": pa.table({"lon": lon, "lat": lat})}
+
+
+def nce(real: Path, synthetic: Path, city: City) -> str:
+    """Return the NCE at 100 m on random grids."""
+    from pointveil.evaluation.measures.cell_error import shifted_cell_error
+    from pointveil.evaluation.points import compare
+
+    return f"{shifted_cell_error(compare(real, synthetic, World.read(city.world)), cell=100.0):.3f}"
+
+
+def draw_figure(rows: Sequence[Sequence[str]], path: Path) -> None:
+    """Draw processor time and memory against the number of points."""
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained")
+    for name in dict.fromkeys(row[1] for row in rows):
+        own = [row for row in rows if row[1] == name]
+        sizes = [float(row[0].split()[0]) for row in own]
+        left.plot(sizes, [float(row[2]) for row in own], marker="o", label=name)
+        right.plot(sizes, [float(row[4]) for row in own], marker="o", label=name)
+    for axes, label in ((left, "processor seconds"), (right, "peak megabytes")):
+        axes.set(xscale="log", xlabel="million points", ylabel=label)
+    left.set_yscale("log")
+    left.legend(frameon=False)
+    figure.savefig(path)
+
+
+def show(title: str, head: Sequence[str], rows: Iterator[list[str]]) -> list[list[str]]:
+    """Print rows as a table in Markdown as they come, and return them."""
+    print(f"\n{title}\n\n| {' | '.join(head)} |\n|{' --- |' * len(head)}", flush=True)
+    kept = []
+    for row in rows:
+        print(f"| {' | '.join(row)} |", flush=True)
+        kept.append(row)
+    return kept
+
+
+def main(arguments: Any) -> None:
+    """Measure what was asked for."""
+    what = arguments.what or ["methods", "formats", "peers"]
+    with tempfile.TemporaryDirectory() as name:
+        os.environ.setdefault("XDG_DATA_HOME", name)
+        city = City(Path(name), arguments.data)
+        if "methods" in what:
+            sizes = [float(size) for size in arguments.millions.split(",")]
+            head = ("points", "what", "processor s", "times the copy", "peak MB")
+            rows = show("Methods", head, methods(city, sizes, arguments.rounds))
+            if arguments.figure:
+                draw_figure(rows, arguments.figure)
+        if "formats" in what:
+            show("Formats, a million points", ("format", "processor s", "peak MB"), formats(city, arguments.rounds))
+        if "peers" in what:
+            head = ("points", "who", "processor s", "peak MB", "NCE at 100 m")
+            show("Peers, epsilon 1", head, peers(city, arguments.peers, arguments.rounds))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", nargs="*", choices=["methods", "formats", "peers", []])
+    parser.add_argument("--millions", default="0.1,1,10")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--data", type=Path, default=os.environ.get("POINTVEIL_DATA"))
+    parser.add_argument("--peers", type=Path, default=Path("peers"))
+    parser.add_argument("--figure", type=Path)
+    main(parser.parse_args())
