@@ -1,9 +1,10 @@
 """How low the error in cells of 100 m could get: square leaves of the best size, if the density of people were known.
 
-Run: POINTVEIL_DATA=FOLDER python experiments/bound.py [EPSILON]. The number of people in a leaf is then a Poisson number
-around a known mean, of which a noisy count (77 % of epsilon) and that mean tell as much as they can (the Wiener
-estimate); within a leaf people are spread evenly. For each cell of a random grid the size of leaves is taken that is
-best there. No method that counts leaves once can know all this, so it is a bound for them, and not to be reached.
+Run: POINTVEIL_DATA=FOLDER python experiments/bound.py [EPSILON]. The number of people in a leaf is then a Poisson
+number around a known mean, of which a noisy count (77 % of epsilon) and that mean tell as much as they can (the
+Wiener estimate); within a leaf people are spread evenly. For each cell of a random grid the size of leaves is taken
+that is best there. No method that counts leaves once can know all this, so it is a bound for them, and not to be
+reached.
 """
 
 import os

@@ -19,6 +19,7 @@ from pointveil.lab.audit import report
 from pointveil.releases import draw, survey
 from pointveil.statement.signing import SigningKey
 from pointveil.surveys import Survey
+from pointveil.tabling import count_by
 from pointveil.vault import Vault
 from pointveil.world import World, osm
 
@@ -41,6 +42,7 @@ USES: tuple[tuple[str, str, Use], ...] = (
     ("app", "starlette", lambda _, folder: application(Desk(Folder.open(folder)), Gate(1))),
     ("app", "uvicorn", lambda _, folder: serve(folder, port=0, browser=False, tell=print, asked=lambda: False)),
     ("postgis", "adbc-driver-postgresql", lambda *_: open_points("postgresql://localhost/nowhere?table=trips")),
+    ("h3", "h3", lambda survey, _: count_by(survey, "h3:9")),
     ("sign", "cryptography", lambda _, folder: SigningKey.read(folder / "key")),
 )
 

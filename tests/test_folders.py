@@ -130,7 +130,7 @@ def test_kept_columns_go_from_folder_to_folder(suffix: str, plain_world: World, 
         (pq.write_table if suffix == ".parquet" else csv.write_csv)(part, private / f"{place}{suffix}")
 
     made = pv.release(
-        private, plain_world, epsilon=5, output=folder, keep=KEEP, person="user", count=1200, seed=1, small=True
+        private, plain_world, epsilon=5, cap=5, output=folder, keep=KEEP, person="user", count=1200, seed=1, small=True
     )
 
     assert pv.verify(folder).statement == made.statement

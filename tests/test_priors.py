@@ -4,6 +4,7 @@ import dataclasses
 import json
 import shutil
 import zipfile
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,20 @@ import pyarrow.parquet as pq
 import pytest
 
 import pointveil as pv
-from pointveil.cells import Floats
+from pointveil.cells import Floats, Ints
 from pointveil.errors import InputError, VerificationError
 from pointveil.estimate.guide import likeness, relative_density
 from pointveil.evaluation import MEASURES, Comparison
 from pointveil.ground import raster_of
 from pointveil.ledger import Ledger
+from pointveil.methods import METHODS
+from pointveil.partition import PlaceMasses
 from pointveil.partition.veil import cell_weights
 from pointveil.priors import with_prior
 from pointveil.statement import certificate, digest_of, registry_entry
 from pointveil.statement.wording import NOT_PUBLIC
-from pointveil.surveys import Survey
+from pointveil.surveys import Survey, ask_all
+from pointveil.testing import ScriptedVault
 from pointveil.vault import NoisyCounts, Vault
 from pointveil.world import Prior, World
 
@@ -247,3 +251,22 @@ def test_a_prior_makes_a_release_closer_and_an_unrelated_one_no_other(world: Wor
 
     assert guided.mean() < 0.95 * plain.mean()
     assert abs(even.mean() / plain.mean() - 1) < 0.02
+
+
+@pytest.mark.parametrize("value", [-(10**6), -1, 0, 1, 10**6])
+def test_no_noisy_answer_is_an_error_with_a_prior(world: World, people: Floats, value: int) -> None:
+    xy = world.projection.to_metres(people)
+    guided = dataclasses.replace(world, prior=Prior.of(xy, world.size, SOURCE))
+
+    def script(cells: Any, share: Any) -> Ints:
+        several = np.full(len(cells), value, dtype=np.int64)
+        if share.purpose == "total":
+            several[0] = 100_000  # enough that leaves are cut
+        several[1::2] = -value
+        return several
+
+    for everywhere in (script, lambda cells, _: np.full(len(cells), value, dtype=np.int64)):
+        counted = ask_all(ScriptedVault(guided, script=everywhere), guided, METHODS["veil"], Fraction(1), ()).counted
+        assert isinstance(counted, PlaceMasses)
+        assert np.isfinite(counted.mass).all()
+        assert (counted.mass >= 0).all()

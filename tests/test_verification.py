@@ -109,12 +109,11 @@ def test_the_statement_says_nothing_that_depends_on_the_data(release: Path) -> N
     content = json.loads(statement_path(release).read_text())
 
     assert set(content) == {
-        "schema", "release", "made", "software", "rehearsal", "guarantee", "domain", "left_out", "method", "edition",
+        "schema", "release", "made", "software", "rehearsal", "guarantee", "domain", "method", "edition",
         "survey", "questions", "post_processing", "unprotected", "randomness", "numerics", "ledger", "not_promised",
         "in_plain_words", "output", "digest",
     }  # fmt: skip
     assert content["unprotected"] == []
-    assert content["left_out"] == ["name"]
     assert set(content["questions"][0]) == {
         "purpose", "question", "theorem", "cells", "sensitivity", "epsilon", "sampler", "reads",
     }  # fmt: skip

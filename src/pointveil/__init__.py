@@ -39,6 +39,7 @@ if TYPE_CHECKING:  # the names to begin with
     from pointveil.statement import Statement as Statement
     from pointveil.surveys import Survey as Survey
     from pointveil.synthetic import SyntheticPoints as SyntheticPoints
+    from pointveil.tabling import table as table
     from pointveil.vault import Vault as Vault
     from pointveil.verification import verify as verify
     from pointveil.world import World as World

@@ -16,7 +16,7 @@ from pointveil.columns import Column, check_keep
 from pointveil.errors import InputError, PointveilError
 from pointveil.files.crs import is_geographic, short_name, transform
 from pointveil.files.places import local_path, public_name
-from pointveil.ledger import DEFAULT_CAP, Account, exact, open_ledger
+from pointveil.ledger import DEFAULT_CAP, Account, exact_cap, open_ledger
 from pointveil.methods import Method, find_method
 from pointveil.priors import with_prior
 from pointveil.synthetic import as_named
@@ -157,7 +157,7 @@ def check(terms: CheckTerms) -> Checked:
 
 def _opened(name: str, cap: object) -> Account:
     """Return the account that the first release of a dataset would open."""
-    return Account(name, (), DEFAULT_CAP if cap is None else exact(cap), Fraction(0), 0)
+    return Account(name, (), DEFAULT_CAP if cap is None else exact_cap(cap), Fraction(0), 0)
 
 
 def _too_little(name: str, account: Account) -> str:

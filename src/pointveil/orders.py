@@ -9,16 +9,17 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from pointveil.checking import Settled, check_drawing, check_period, checked_text, look, settle
-from pointveil.errors import InputError, PointveilError
+from pointveil.errors import BudgetError, InputError, PointveilError
 from pointveil.files.crs import crs_name, known_crs
 from pointveil.files.places import is_database, local_path, public_name, store_of
 from pointveil.files.whole import check_room, check_target, refuse_existing, refuse_same
-from pointveil.ledger import Ledger, exact, open_ledger
+from pointveil.ledger import Ledger, exact_cap, open_ledger
 from pointveil.methods import Method
 from pointveil.statement import SigningKey, find_key
 from pointveil.surveys import Survey, edition, in_words
@@ -26,6 +27,7 @@ from pointveil.synthetic import as_named, check_format, check_release, statement
 from pointveil.terms import ReleaseTerms, SurveyTerms
 from pointveil.vault import Vault
 
+MOST_NAMED = 1000  # columns that are left out, in the ledger
 LEAST_ROOM, ROOM_PER_POINT = 4 * 10**6, 200  # bytes free on the disk, from nothing but what was asked for
 CHARGED_BEFORE = "This request was charged before and not finished: it goes on from there, at no further cost."
 ANSWERED_BEFORE = "This request was answered before: here is the same release again, at no further cost."
@@ -52,7 +54,8 @@ class Order:
     def record(self, files: Mapping[str, Any]) -> None:
         """Write down in the ledger which files are about to be put in place."""
         if self.ledger is not None and self.entry is not None:
-            self.ledger.record_output(self.entry, files)
+            left_out = list(self.asked.layout.left_out[:MOST_NAMED])  # which a survey, given again, has forgotten
+            self.ledger.record_output(self.entry, {**files, **({"left_out": left_out} if left_out else {})})
 
     @contextmanager
     def accounted(self) -> Iterator[None]:
@@ -133,7 +136,7 @@ def prepare(terms: SurveyTerms) -> Order:
         raise InputError(" ".join(refused))
     said = [CHARGED_BEFORE] * (kept is not None and not kept.stopped)
     said += [finding.text for finding in found if finding.level == "warning"]
-    return order(seed, vault, [*said, *_set_cap(terms.cap, settled.dataset, book)])
+    return order(seed, vault, [*said, *_set_cap(terms.cap, settled.dataset, settled.epsilon, book)])
 
 
 def _states(terms: SurveyTerms) -> dict[str, str]:
@@ -168,11 +171,13 @@ def _facts(terms: SurveyTerms, settled: Settled, form: str) -> dict[str, Any]:
     return facts | ({"keep": [column.to_dict() for column in settled.keep]} if settled.keep else {})
 
 
-def _set_cap(cap: object, dataset: str, book: Ledger | None) -> Iterator[str]:
+def _set_cap(cap: object, dataset: str, epsilon: Fraction, book: Ledger | None) -> Iterator[str]:
     """Set the cap of a dataset that is new to the ledger; yield a sentence if it has another."""
     if cap is None or book is None:
         return
-    account, wanted = book.find(dataset), exact(cap)
+    account, wanted = book.find(dataset), exact_cap(cap)
+    if account is None and wanted < epsilon:
+        raise BudgetError(f"The cap of {float(wanted):g} is less than epsilon {epsilon}. Nothing was charged.")
     if account is None:
         book.set_cap(dataset, wanted)
     elif account.cap != wanted:

@@ -24,6 +24,7 @@ from pointveil.errors import BudgetError, InputError, PointveilWarning, StoppedE
 from pointveil.keeping import draw_codes
 from pointveil.landing import to_lattice
 from pointveil.ledger import Ledger
+from pointveil.margins import with_margins
 from pointveil.methods import DEFAULT_METHOD, Method, find_method
 from pointveil.orders import Order, prepare
 from pointveil.statement import MethodUsed, OperatorStates
@@ -226,7 +227,8 @@ def survey(
     statement = vault.statement.model_copy(update=used)
     done = Survey(vault.world, chosen, tuple(recorder.answers), statement, vault.layout).bound()
     done.__dict__["prepared"] = prepared  # known already: no need to work it out again
-    return done
+    log.info("Working out margins")
+    return with_margins(done)
 
 
 def _said_of(keep: tuple[Column, ...]) -> Iterator[str]:
@@ -282,7 +284,7 @@ def _drawn(
 ) -> SyntheticPoints:
     """Draw; what does not fit into one block is laid aside in a file without a name, in this folder."""
     survey.check()
-    counted, asked, laws = survey.prepared
+    counted, asked, laws, _ = survey.prepared
     wanted = min(counted.total, MOST_POINTS) if count is None else count
     statement = survey.statement
     if count is not None:

@@ -58,6 +58,7 @@ ANSWERS: dict[str, tuple[Callable[..., Answer], tuple[str, ...]]] = {  # the kin
 }
 Answers = tuple[Answer, ...]
 Described = dict[str, Any]
+Parts = tuple[tuple[Cells, NoisyCounts], ...]
 
 
 @dataclass(frozen=True)
@@ -224,19 +225,27 @@ class Survey:
 
 
 class Prepared(NamedTuple):
-    """All that drawing needs: the divided world, the placement's answers, and what the kept columns say."""
+    """All that drawing needs: the divided world, the placement's answers, and what the kept columns say.
+
+    And, for margins, the cells that were counted to divide the world, with the noisy counts.
+    """
 
     counted: Divided
     asked: Any
     laws: Laws | None
+    parts: Parts
 
 
 @dataclass(frozen=True)
 class KnownTotal:
-    """Answers as a vault does, and gives who asks for the total the answer that there is already."""
+    """Answers as a vault does, and gives who asks for the total the answer that there is already.
+
+    What else is counted is remembered, with the cells: public, or made from noisy answers alone.
+    """
 
     vault: Respondent
     total: NoisyCounts
+    parts: list[tuple[Cells, NoisyCounts]] = field(default_factory=list)
 
     @property
     def points_per_unit(self) -> int:
@@ -246,7 +255,8 @@ class KnownTotal:
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Return the total, if it is asked for as it was; or ask."""
         if share.purpose != TOTAL:
-            return self.vault.count(cells, share)
+            self.parts.append((cells, self.vault.count(cells, share)))
+            return self.parts[-1][1]
         if share.epsilon != self.total.epsilon or len(cells) != len(self.total.values):
             raise ValueError("every release asks for the total first; a partitioner says in which cells: total_cells")
         return self.total
@@ -282,11 +292,12 @@ def ask_all(
     vault = KnownTotal(asked_one, total)
     counted = method.partitioner.divide(vault, world, budget)
     asked = method.placement.ask(vault, world, counted, budget)
+    parts = tuple(vault.parts)
     if not for_columns:
-        return Prepared(counted, asked, None)
+        return Prepared(counted, asked, None, parts)
     # Regions follow the released map: from places drawn of it, always the same, so that a recording finds them again.
     places = method.placement.draw(world, counted, asked, PLACES, np.random.default_rng(0))
-    return Prepared(counted, asked, learn_laws(vault, keep, epsilon, places, counted.total))
+    return Prepared(counted, asked, learn_laws(vault, keep, epsilon, places, counted.total), parts)
 
 
 def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str, str]:

@@ -60,7 +60,8 @@ def test_the_page_answers_who_what_why_and_how_much(release: Path, tmp_path: Pat
         "period 2026-03",
         "50% before at most 88.1%, at least 11.9%",  # of membership
         "50% before can become at most 98.2%",  # of whereabouts: twice epsilon
-        "name trips.parquet person epsilon 2 point epsilon 2 in all epsilon 4",
+        "name trips.parquet person epsilon 2 point epsilon 2 in all epsilon 4 cap epsilon 9; 5 is left",
+        "a factor of at most 7.39",
         "NOT SIGNED",
         "the ledger is whole",
         "columns all but lon, lat: who",

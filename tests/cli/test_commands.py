@@ -422,6 +422,7 @@ def test_the_log_says_who_when_what_and_what_became_of_it(
         "finished",
     )
     assert first["output"] == "a.csv"
+    assert first["left_out"] == ["name"]
     assert first["about"]["owner"] == "Transport office"
     assert first["about"]["by"]
     assert second["unit"] == "person (at most 1 points)"
@@ -460,6 +461,8 @@ def test_a_cap_is_for_the_first_release_and_what_is_left_under_the_name_is_told(
         "--force",
     )
 
+    assert [run(*base, "--cap", cap)[0] for cap in ("1", "much")] == [3, 2]  # and it is as if nothing had been said
+    assert json.loads(run("ledger", "show", "--json")[1]) == []
     _, _, first = run(*base, "--cap", "3")
     code, _, second = run(*base, "--cap", "9")
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+import shapely
 
 import pointveil as pv
 from pointveil.cli import COMMANDS, EXIT_CODES, main
@@ -26,7 +27,20 @@ NO_TWIN = {
     "certificate": "prints a statement",
     **dict.fromkeys(("audit", "experiment"), "pointveil.lab"),
 }
-TWINS = {"world", "methods", "plan", "check", "synthesize", "survey", "draw", "verify", "keys", "ledger", "evaluate"}
+TWINS = {
+    "world",
+    "methods",
+    "plan",
+    "check",
+    "synthesize",
+    "survey",
+    "draw",
+    "table",
+    "verify",
+    "keys",
+    "ledger",
+    "evaluate",
+}
 
 
 @dataclass(frozen=True)
@@ -83,6 +97,7 @@ def shape(path: Path) -> dict[str, Any]:
     content: dict[str, Any] = json.loads(statement_path(path).read_text())
     for name in ("release", "made", "digest"):
         del content[name]
+    content["margins"] = sorted(content.get("margins", ()))  # worked out from the answers
     for question in content["questions"]:
         del question["cells"]  # chosen by the noisy total
     for name in ("rows", "points_sha256", "files"):
@@ -122,6 +137,21 @@ def folders(tmp_path: Path) -> tuple[Path, Path]:
         folder.mkdir()
         pv.Ledger(folder / "ledger.db").set_cap("people.parquet", 100)
     return both
+
+
+def test_table_writes_the_same(run: Run, people_file: Path, world_file: Path, folders: tuple[Path, Path]) -> None:
+    first, second = folders
+    pv.survey(pv.Vault.open(people_file, pv.World.read(world_file), epsilon=1, ledger=None)).write(first / "a.survey")
+    areas = first / "areas.geojson"
+    areas.write_text(shapely.to_geojson(shapely.box(10, 50, 10.004, 50.004)))
+
+    command = run("table", first / "a.survey", first / "counts.csv", "--by", areas)
+    python = call(pv.table, first / "a.survey", second / "counts.csv", by=areas)
+
+    assert (command.code, python.code) == (0, 0)
+    assert (first / "counts.csv").read_bytes() == (second / "counts.csv").read_bytes()
+    again = run("table", first / "a.survey", first / "counts.csv", "--by", areas)
+    assert (again.code, again.error) == (2, call(pv.table, first / "a.survey", first / "counts.csv", by=areas).error)
 
 
 RELEASES: list[tuple[str, tuple[object, ...], dict[str, Any]]] = [

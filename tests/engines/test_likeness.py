@@ -1,5 +1,6 @@
 """Copies of the same places are found, whatever their CRS and order; other files are not taken for copies."""
 
+import warnings
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -70,18 +71,28 @@ def test_few_places_and_none_say_nothing() -> None:
     assert digests(np.concatenate([nowhere, city(500)])) == digests(city(500))
 
 
-def test_a_copy_in_another_crs_spends_the_budget_of_the_first(people: Floats, world: World, tmp_path: Path) -> None:
+@pytest.mark.parametrize("person", [None, "who"])
+def test_a_copy_in_another_crs_spends_the_budget_of_the_first(
+    person: str | None, people: Floats, world: World, tmp_path: Path
+) -> None:
+    who = np.arange(len(people)) // 3
     metres = np.round(transform(DEGREES, "EPSG:32632")(people), 2)
-    pq.write_table(pa.table({"lon": people[:, 0], "lat": people[:, 1]}), tmp_path / "a.parquet")
-    pq.write_table(pa.table({"x": metres[:, 0], "y": metres[:, 1]}), tmp_path / "b.parquet")
+    for name, x, y in (("a", *people.T), ("b", *metres.T), ("c", people[:, 0] + 1e-4, people[:, 1])):
+        pq.write_table(pa.table({"x": x, "y": y, "who": who}), tmp_path / f"{name}.parquet")
     ledger = pv.Ledger(tmp_path / "ledger.db")
-    options: dict[str, Any] = {"epsilon": 2, "method": "ugrid-uni", "ledger": ledger}
-    pv.release(tmp_path / "a.parquet", world, output=tmp_path / "a.csv", **options)
 
+    def release(name: str, **options: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pv.PointveilWarning)
+            pv.release(
+                tmp_path / f"{name}.parquet", world, output=tmp_path / f"{name}.csv", epsilon=2, method="ugrid-uni",
+                person=person, unit=None if person else "point", ledger=ledger, **options,
+            )  # fmt: skip
+
+    release("a")
     with pytest.raises(pv.BudgetError, match=r"one account with 'a\.parquet'.*1 left"):
-        pv.release(tmp_path / "b.parquet", world, output=tmp_path / "b.csv", crs="EPSG:32632", **options)
+        release("b", crs="EPSG:32632")
+    release("c")  # 7 m away: other places
 
-    pq.write_table(pa.table({"lon": people[:, 0] + 1e-4, "lat": people[:, 1]}), tmp_path / "c.parquet")
-    pv.release(tmp_path / "c.parquet", world, output=tmp_path / "c.csv", **options)  # 7 m away: other places
     assert [account.name for account in ledger.accounts()] == ["a.parquet", "c.parquet"]
     assert ledger.verify() == []

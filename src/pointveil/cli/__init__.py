@@ -22,7 +22,7 @@ app = typer.Typer(
 )
 
 COMMANDS = (
-    *("demo", "world", "methods", "plan", "schema", "check", "synthesize", "survey", "draw"),
+    *("demo", "world", "methods", "plan", "schema", "check", "synthesize", "survey", "draw", "table"),
     *("verify", "certificate", "keys", "ledger"),
     *("audit", "evaluate", "experiment", "app"),
 )

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -51,10 +51,8 @@ def certificate(
         )
     refuse_same(target, {"the release itself": release, "its statement": statement_path(release), "the ledger": ledger})
     refuse_existing(target, force=force)
-    dataset, sums = (None, None) if ledger is None else _sums(verified.statement, ledger)
-    page = page_of(
-        verified.statement, checks=verified.passed, caveats=verified.caveats, sums=sums, dataset=dataset
-    )  # fmt: skip
+    accounted = {} if ledger is None else _accounted(verified.statement, ledger)
+    page = page_of(verified.statement, checks=verified.passed, caveats=verified.caveats, **accounted)
     write_whole(target, (lambda new: _print(page, new)) if pdf else lambda new: new.write_text(page, encoding="utf-8"))
     if json:
         print_json({"output": str(target), "release": verified.statement.release, "caveats": list(verified.caveats)})
@@ -62,17 +60,22 @@ def certificate(
     tell(f"Wrote {target}: print it, sign it, file it.", quiet=quiet)
 
 
-def _sums(statement: "Statement", path: Path) -> tuple[str | None, dict[str, Fraction]]:
-    """Return under which name a release was charged, and what was spent under that name for each protected unit."""
+def _accounted(statement: "Statement", path: Path) -> dict[str, Any]:
+    """Return what the ledger says: a release's name, what was spent under it, its cap, and columns left out."""
     from pointveil.ledger import Ledger, kind_of
 
-    log, entry = Ledger(path).log(), statement.ledger
-    name = next((line.dataset for line in log if entry is not None and line.entry == entry.entry), None)
+    book, entry = Ledger(path), statement.ledger
+    log = book.log()
+    own = next((line for line in log if entry is not None and line.entry == entry.entry), None)
+    name = None if own is None else own.dataset
     sums: dict[str, Fraction] = {}
     for line in log:
         if line.dataset == name:
             sums[kind_of(line.unit)] = sums.get(kind_of(line.unit), Fraction(0)) + line.epsilon
-    return name, sums
+    account = None if name is None else book.find(name)
+    # The cap of a second name is that of another dataset: that the two are one account is a fact about the data.
+    cap = account.cap if account is not None and account.name == name else None
+    return {"dataset": name, "sums": sums, "cap": cap, "left_out": () if own is None else own.left_out}
 
 
 def _print(page: str, target: Path) -> None:

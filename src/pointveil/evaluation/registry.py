@@ -43,6 +43,11 @@ class Measure:
     by_place: bool = False  # whether it looks at columns and places together
     population: bool = False  # whether it needs the population that the real points are a sample of
 
+    @property
+    def always(self) -> bool:
+        """Whether it needs neither kept columns nor a population."""
+        return self.of is None and not self.population
+
     def __call__(self, comparison: Comparison, **options: Any) -> float:
         """Return the number; `options` change those of the row."""
         return self.function(comparison, **{**self.options, **options})

@@ -8,5 +8,5 @@ from pointveil.ledger.book import default_ledger_path as default_ledger_path
 from pointveil.ledger.book import open_ledger as open_ledger
 from pointveil.ledger.entries import Account as Account
 from pointveil.ledger.entries import Charge as Charge
-from pointveil.ledger.entries import exact as exact
+from pointveil.ledger.entries import exact_cap as exact_cap
 from pointveil.ledger.entries import kind_of as kind_of

@@ -26,6 +26,7 @@ from pointveil.ledger.entries import (
     canonical,
     decimal,
     exact,
+    exact_cap,
     kind_of,
     plain,
     same_facts,
@@ -103,7 +104,7 @@ class Ledger:
 
     def set_cap(self, dataset: str, epsilon: Fraction | float | str) -> Account:
         """Set how much may be spent on a dataset in all; a cap below what is spent just leaves nothing."""
-        name, amount = plain(dataset, "name of a dataset"), exact(epsilon)
+        name, amount = plain(dataset, "name of a dataset"), exact_cap(epsilon)
         with self._writing() as book:
             account = find(book, "name", name=name)
             if account is None:
@@ -328,7 +329,9 @@ def lines(book: sqlite3.Connection) -> Iterator[Entry]:
     """Yield the lines of the log; a charge to two accounts is one."""
     stopped = dict(book.execute("SELECT entry, exact FROM event WHERE kind = 'stop'"))
     finished = {entry for (entry,) in book.execute("SELECT entry FROM event WHERE kind = 'finish'")}
-    outputs = dict(book.execute("SELECT entry, output FROM event WHERE kind = 'output' ORDER BY id"))
+    outputs: dict[int, dict[str, Any]] = defaultdict(dict)  # the last word on each fact
+    for entry, facts in book.execute("SELECT entry, output FROM event WHERE kind = 'output' ORDER BY id"):
+        outputs[entry] |= json.loads(facts)
     query = (
         "SELECT entry, time, name, exact, purpose, request FROM event WHERE kind = 'charge' GROUP BY entry ORDER BY id"
     )
@@ -342,8 +345,9 @@ def lines(book: sqlite3.Connection) -> Iterator[Entry]:
             unit=unit_of(facts),
             method=facts.get("method", "not recorded"),
             state="stopped" if entry in stopped else "finished" if entry in finished else "open",
-            output=json.loads(outputs.get(entry, "{}")).get("file", ""),
+            output=outputs[entry].get("file", ""),
             request=request or "",
+            left_out=tuple(outputs[entry].get("left_out", ())),
             about=facts.get("about", {}),
         )
 

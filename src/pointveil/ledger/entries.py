@@ -95,11 +95,12 @@ class Entry:
     state: str  # "finished", "stopped" early, or "open": charged, and not finished yet
     output: str  # the names of the files that were written last
     request: str
+    left_out: tuple[str, ...]  # the names of columns that nothing was released of
     about: Mapping[str, str]  # who did it, for whom, why, about which period; as far as it was said
 
     def to_dict(self) -> dict[str, Any]:
         """Return the line as plain values, with epsilon as an exact text such as "1/3"."""
-        return {**vars(self), "epsilon": str(self.epsilon), "about": dict(self.about)}
+        return {**vars(self), "epsilon": str(self.epsilon), "left_out": list(self.left_out), "about": dict(self.about)}
 
 
 def unit_of(purpose: Mapping[str, Any]) -> str:
@@ -114,9 +115,14 @@ def kind_of(unit: str) -> str:
     return unit.partition(" (")[0]
 
 
-def exact(epsilon: object) -> Fraction:
+def exact(epsilon: object, what: str = "epsilon") -> Fraction:
     """Return an epsilon or a cap as an exact fraction, from a number or a text such as "0.5" or "1/3"."""
-    return exact_number(epsilon, "epsilon", 0, LARGEST)
+    return exact_number(epsilon, what, 0, LARGEST)
+
+
+def exact_cap(epsilon: object) -> Fraction:
+    """Return a cap as an exact fraction."""
+    return exact(epsilon, "the cap")
 
 
 def plain(text: str, what: str) -> str:

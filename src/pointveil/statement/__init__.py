@@ -13,6 +13,8 @@ from pointveil.statement.document import Statement as Statement
 from pointveil.statement.document import digest_of as digest_of
 from pointveil.statement.document import explain as explain
 from pointveil.statement.document import statement_schema as statement_schema
+from pointveil.statement.margins import NINE_IN_TEN as NINE_IN_TEN
+from pointveil.statement.margins import Margins as Margins
 from pointveil.statement.parsing import MOST_BYTES as MOST_BYTES
 from pointveil.statement.parsing import parse_object as parse_object
 from pointveil.statement.parsing import parse_signed as parse_signed

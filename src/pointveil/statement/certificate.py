@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from html import escape
 
-from pointveil.statement.document import ONE_POINT, Statement, raised
+from pointveil.statement.document import ONE_POINT, Statement, factor, raised
 
 MOST_SIGNS = 400  # of a list of names: the page is to stay one
 STYLE = """
@@ -29,11 +29,14 @@ def certificate(
     caveats: tuple[str, ...] = (),
     sums: Mapping[str, Fraction] | None = None,
     dataset: str | None = None,
+    cap: Fraction | None = None,
+    left_out: tuple[str, ...] = (),
 ) -> str:
     """Return one page of HTML that needs nothing else.
 
     `checks` and `caveats` are what was verified and what that leaves open. `sums`, by protected unit, is what was spent
-    under the name `dataset` so far, if the ledger was at hand: under this name only, never by content.
+    under the name `dataset` so far, if the ledger was at hand, and `cap` the most that may be: under this name only,
+    never by content. From there come the names of the columns that were left out, too; no statement publishes them.
     """
     guarantee = statement.guarantee
     epsilon = float(Fraction(guarantee.epsilon))
@@ -48,8 +51,8 @@ def certificate(
             {name: said.get(name, "not said") for name in ("owner", "purpose", "period")} | said
         ),
         "What epsilon means": _meaning(epsilon, one),
-        "What was left out": _table(_left_out(statement)),
-        "Spent so far under this name": _table(_sums(statement, sums, dataset)),
+        "What was left out": _table(_left_out(statement, left_out)),
+        "Spent so far under this name": _table(_sums(statement, sums, dataset, cap)),
         "What was verified": _list([*checks, *(f"Open: {caveat}" for caveat in caveats)]),
         "How to verify it yourself": _verify(statement, files),
         "What is not promised": _list(statement.not_promised),
@@ -89,19 +92,21 @@ def _meaning(epsilon: float, one: str) -> str:
         for before in (0.01, 0.1, 0.5)
     )
     return (
-        f"<p><b>Membership.</b> Somebody suspects that a certain {one} is in the data. After any study of the release, "
-        f"whatever else they know:</p><table>{beliefs}</table><p><b>Whereabouts.</b> They know that the {one} is in "
-        f"the data, and ask in which of two places: that is twice epsilon. 50% before can become at most "
+        f"<p><b>Membership.</b> Somebody suspects that a certain {one} is in the data. Any study of the release "
+        f"changes the odds by a factor of at most {factor(epsilon)}, whatever else they know:</p>"
+        f"<table>{beliefs}</table><p><b>Whereabouts.</b> They know that the {one} is in the data, and ask in which of "
+        f"two places: that is twice epsilon, a factor of {factor(2 * epsilon)}. 50% before can become at most "
         f"{raised(0.5, 2 * epsilon):.1%}.</p>"
     )
 
 
-def _left_out(statement: Statement) -> dict[str, str]:
+def _left_out(statement: Statement, names: tuple[str, ...]) -> dict[str, str]:
     output, most = statement.output, statement.guarantee.points_per_unit
     kept = "the coordinates" if output is None else ", ".join(output.columns)
     bounds = ", ".join(f"{side:g}" for side in statement.domain.bounds)
     people = {} if statement.guarantee.unit == ONE_POINT else {"of each person": f"all but {most} points, by chance"}
-    named = textwrap.shorten(", ".join(statement.left_out), MOST_SIGNS, placeholder=" … (the statement has more)")
+    plain = "".join(sign if sign.isprintable() else "?" for sign in ", ".join(names))
+    named = textwrap.shorten(plain, MOST_SIGNS, placeholder=f" … ({len(names):,} in all)")
     return {
         "columns": f"all but {kept}" + (f": {named}" if named else ""),
         "places": f"outside {bounds} ({statement.domain.crs[:40]}), in water, or unreadable",
@@ -109,14 +114,19 @@ def _left_out(statement: Statement) -> dict[str, str]:
     }
 
 
-def _sums(statement: Statement, sums: Mapping[str, Fraction] | None, dataset: str | None) -> dict[str, str]:
+def _sums(
+    statement: Statement, sums: Mapping[str, Fraction] | None, dataset: str | None, cap: Fraction | None
+) -> dict[str, str]:
     entry = statement.ledger
     if entry is None:
         return {"ledger": "nothing was charged: nobody keeps account of other releases of the same data"}
     if sums is None:
         return {"with this release": f"epsilon {float(Fraction(entry.spent_after)):g} (entry {entry.entry})"}
-    total = {"in all": f"epsilon {float(sum(sums.values())):g}"} if len(sums) > 1 else {}
-    return {"name": dataset or ""} | {unit: f"epsilon {float(amount):g}" for unit, amount in sums.items()} | total
+    spent = sum(sums.values(), Fraction(0))
+    total = {"in all": f"epsilon {float(spent):g}"} if len(sums) > 1 else {}
+    left = {} if cap is None else {"cap": f"epsilon {float(cap):g}; {float(max(cap - spent, Fraction(0))):g} is left"}
+    by_unit = {unit: f"epsilon {float(amount):g}" for unit, amount in sums.items()}
+    return {"name": dataset or ""} | by_unit | total | left
 
 
 def _verify(statement: Statement, files: list[str]) -> str:

@@ -12,18 +12,14 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from pointveil.files.exact import stated_number
+from pointveil.statement.margins import Margins
 from pointveil.statement.signing import SigningKey, canonical, check_signed, signed_text
 
 FIRST_SCHEMA: Final = "pointveil-statement-1"
 SCHEMA: Final = "pointveil-statement-2"
 ONE_POINT = "one point"
-IF_ANY = (
-    "columns",
-    "left_out",
-    "prior",
-    "operator_states",
-    "signature",
-)  # fields that a statement has only if they say something
+# Fields that a statement has only if they say something.
+IF_ANY = ("columns", "prior", "operator_states", "margins", "signature")
 PROMISES = (
     (
         "Whether {unit} is in the data changes the probability of any release, and of anything concluded from it, "
@@ -232,9 +228,9 @@ class Statement(Part):
     ----------
     guarantee, questions
         Epsilon, as an exact text such as "1/3", with the protected unit; and what each answer cost of it.
-    domain, columns, left_out, prior
-        The public world: CRS, bounds in its units, and a SHA-256; the kept columns as they were declared; the names of
-        the other columns, of which nothing was used but the person's; and what was already public and guided it.
+    domain, columns, prior
+        The public world: CRS, bounds in its units, and a SHA-256; the kept columns as they were declared; and what was
+        already public and guided it.
     method, output
         How the points were made, and what was written; None before that.
     in_plain_words, not_promised
@@ -257,7 +253,6 @@ class Statement(Part):
     guarantee: Guarantee
     domain: Domain
     columns: tuple[dict[str, Any], ...] = ()
-    left_out: tuple[Text, ...] = ()
     prior: PriorUsed | None = None
     method: MethodUsed | None
     edition: Edition | None = None
@@ -271,6 +266,7 @@ class Statement(Part):
     not_promised: tuple[Text, ...]
     in_plain_words: Text
     operator_states: OperatorStates | None = None
+    margins: Margins | None = None
     output: Output | None = None
     signature: Signature | None = None
 
@@ -406,9 +402,10 @@ def raised(chance: float, epsilon: float) -> float:
 def plain_words(epsilon: Fraction | str, unit: str, words: str = PROMISES[0]) -> str:
     """Return what epsilon means for one unit, in a sentence."""
     exact = Fraction(epsilon)
-    return words.format(unit=unit, factor=_factor(exact), twice=_factor(2 * exact), epsilon=float(exact))
+    return words.format(unit=unit, factor=factor(exact), twice=factor(2 * exact), epsilon=float(exact))
 
 
-def _factor(epsilon: Fraction) -> str:
+def factor(epsilon: Fraction | float) -> str:
+    """Return e^epsilon, in short."""
     most = math.exp(epsilon)
     return f"{most:.3g}" if most < 1000 else f"{most:.1e}"

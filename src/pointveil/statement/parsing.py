@@ -200,7 +200,7 @@ def _schema_fits(statement: Statement) -> bool:
     """Whether the fields are there that this schema has, as far as the release has come."""
     later = (statement.edition, statement.survey, statement.output and statement.output.steps_per_unit)
     if statement.schema_name == FIRST_SCHEMA or statement.method is None:
-        since = (statement.operator_states, statement.left_out, statement.domain.attribution)
+        since = (statement.operator_states, statement.domain.attribution)
         return not any(later) and not (statement.schema_name == FIRST_SCHEMA and any(since))
     return all(part is not None for part in later[:2]) and (statement.output is None or later[2] is not None)
 

@@ -80,7 +80,6 @@ SAMPLERS = {
     ("scatter", "exact"): "exact box kernel on integer weights",
     ("scatter", "opendp"): "exact box kernel on integer weights",
 }
-MOST_LISTED = 100  # columns that are left out, by name, and signs of one name
 SEEDED = "a seeded generator"
 FORMER: frozenset[str] = frozenset()  # words that stood in one of these tables; statements with them must still verify
 
@@ -126,7 +125,6 @@ def describe(
     charge: Charge | None,
     rehearsal: bool,
     columns: tuple[dict[str, Any], ...] = (),
-    left_out: tuple[str, ...] = (),
 ) -> Statement:
     """Return the statement for what has been spent so far."""
     epsilon = sum((spend.epsilon for spend in spends), Fraction(0))
@@ -145,7 +143,6 @@ def describe(
         domain=_domain(world),
         columns=columns,
         prior=_prior(world),
-        left_out=_listed(left_out),
         method=None,
         questions=tuple(_question(spend, protection, noise) for spend in spends),
         post_processing=(),
@@ -162,13 +159,6 @@ def describe(
         ),
         in_plain_words=NOT_PRIVATE if rehearsal else plain_words(epsilon, protection.unit),
     )
-
-
-def _listed(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the names of columns as lines can show them: of very many the first, of very long ones the beginning."""
-    plain = ("".join(sign if sign.isprintable() else "?" for sign in name) or "no name" for name in names[:MOST_LISTED])
-    first = tuple(name if len(name) <= MOST_LISTED else f"{name[:MOST_LISTED]}…" for name in plain)
-    return first if len(names) <= MOST_LISTED else (*first, f"and {len(names) - MOST_LISTED:,} more")
 
 
 def _domain(world: World) -> Domain:

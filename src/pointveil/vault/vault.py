@@ -273,7 +273,6 @@ class Vault:
             charge=self.__charge,
             rehearsal=self.rehearsal,
             columns=tuple(column.to_dict() for column in self.__keep),
-            left_out=self.layout.left_out,
         )
 
     @property

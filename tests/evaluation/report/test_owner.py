@@ -50,7 +50,7 @@ def test_the_page_carries_the_banner_and_every_measure(result: Evaluation) -> No
     assert all(
         any(name == stem or name.startswith(f"{stem}_") for stem in shown)
         for name, row in MEASURES.items()
-        if row.of is None and not row.population
+        if row.always
     )
 
 

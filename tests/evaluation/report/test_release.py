@@ -18,7 +18,7 @@ from pointveil.errors import InputError
 from pointveil.evaluation import Comparison
 from pointveil.evaluation.measures.cell_error import shifted_cell_error
 from pointveil.evaluation.points import compare, read_points
-from pointveil.evaluation.report.release import release_page, repeat_release, write_release_report
+from pointveil.evaluation.report.release import release_page, write_release_report
 from pointveil.releases import synthesize
 from pointveil.synthetic import SyntheticPoints
 from pointveil.vault import Vault
@@ -106,21 +106,26 @@ def test_the_prediction_is_near_what_is_measured(method: str, epsilon: str) -> N
         assert 1 / 1.7 < guess / measured < 1.7
 
 
-def test_a_method_that_cannot_be_repeated_is_guessed() -> None:
-    """A statement may name parameters that nothing can be made with, or a method of another version."""
+def test_a_statement_without_margins_is_guessed_from_regions_or_not_at_all() -> None:
     world = city()
     lon, lat = world.projection.from_metres(people(world)[:5000]).T
-    synthetic = synthesize(Vault.rehearse(_table(lon, lat), world, epsilon=1, seed=3), "veil", seed=3)
-    xy, used = world.projection.to_metres(synthetic.coordinates), synthetic.statement.method
-    assert used is not None
-    assert repeat_release(xy, world, synthetic.statement) is not None
+    for method, known in (("ugrid-uni", True), ("road", False)):
+        made = synthesize(Vault.rehearse(_table(lon, lat), world, epsilon=1, seed=3), method, seed=3)
 
-    for changes in ({"blur": float("nan")}, {"type": "Unknown"}):
-        parameters = {**used.parameters, "partitioner": {**used.parameters["partitioner"], **changes}}
-        changed = used.model_copy(update={"parameters": parameters})
-        statement = synthetic.statement.model_copy(update={"method": changed})
-        assert repeat_release(xy, world, statement) is None
-        assert data_of(release_page(xy, world, statement))["predicted"]["values"][0] > 0
+        page = data_of(release_page(world.projection.to_metres(made.coordinates), world, made.statement))
+
+        assert (page["predicted"]["values"][0] is not None) is known
+
+
+def test_it_says_what_the_release_is_worth() -> None:
+    world = city()
+    lon, lat = world.projection.from_metres(people(world)[:5000]).T
+    made = synthesize(Vault.rehearse(_table(lon, lat), world, epsilon=1, seed=3), seed=3)
+
+    cards = data_of(release_page(world.projection.to_metres(made.coordinates), world, made.statement))["cards"]
+
+    assert made.statement.margins is not None
+    assert f"{made.statement.margins.effective_sample:.0%} of a real sample" in str(cards)
 
 
 def _table(lon: Any, lat: Any) -> Any:
@@ -143,4 +148,3 @@ def test_it_shows_the_kept_columns_of_the_synthetic_points(world: World, people:
     assert data["kept"][0]["labels"] == ["bus", "tram"]
     assert data["kept"][1]["labels"] == ["0–2", "2–4", "4–6", "6–8", "8–10", "other"]
     assert [len(layer["bins"]) for layer in data["layers"].values()] == [2]
-    assert repeat_release(world.projection.to_metres(release.coordinates), world, release.statement) is not None

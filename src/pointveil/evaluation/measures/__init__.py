@@ -4,7 +4,6 @@ from importlib import import_module
 
 IN_ORDER = (
     "cell_error",
-    "yardstick",
     "mean_edge_distance_difference",
     "range_query_error",
     "hotspot_agreement",
@@ -15,6 +14,7 @@ IN_ORDER = (
     "pair_correlation",
     "totals",
     "copied",
+    "yardstick",
     "place_and_bin",
     "profile_distance",
     "peak_hour",

@@ -5,29 +5,27 @@ from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from pointveil.cells import Grid
 from pointveil.errors import InputError
 from pointveil.estimate.predicted_error import predict_cell_error
 from pointveil.evaluation.comparison import XY, Comparison
 from pointveil.evaluation.kept import bins_of
-from pointveil.evaluation.measures.cell_error import CELL_SIZES, shifted_cell_error
-from pointveil.evaluation.points import Read, kept_columns
+from pointveil.evaluation.measures.cell_error import CELL_SIZES
+from pointveil.evaluation.points import Read
 from pointveil.evaluation.report.maps import encode_bins, encode_map, encode_points
 from pointveil.evaluation.report.pages import compose, statement_data, titled, write_page
 from pointveil.evaluation.report.readings import Card
-from pointveil.methods import Method
-from pointveil.releases import synthesize
-from pointveil.statement import Statement
-from pointveil.vault import Vault
+from pointveil.statement import Margins, Statement
 from pointveil.world import World
 
-NOT_ASKED = "the real points were not used. It may be off by a third, sometimes by half."
+NOT_ASKED = "the real points were not used. It may be off by a third."
+WORTH = (
+    "A plain sample of so many real records would be as right about 100 m squares; predicted from the answers alone."
+)
 BANNER = "made from the release alone: nothing on this page comes from the real points"
-TOO_EASY = 0.8  # error of a repetition, by that of the release: smoother than a city, so easier to repeat
 MOST = 2.0
-SEED = 0
+ON_AVERAGE = 0.8  # of a standard deviation
 
 
 def write_release_report(path: Path, synthetic: XY | Read, world: World, statement: Statement | None) -> None:
@@ -63,41 +61,20 @@ def release_page(synthetic: XY | Read, world: World, statement: Statement | None
 
 def predict_errors(xy: XY, world: World, statement: Statement) -> list[float | None]:
     """Return the error to expect in cells of each size, from the released points and the statement alone."""
+    if statement.margins is not None and len(xy):
+        return [_by_margins(xy, world, statement.margins, cell) for cell in CELL_SIZES]
     # A method that asked how far from streets people are knows much of what lies within a region, so the error cannot
-    # be guessed from the regions: the release is repeated instead.
-    if len(xy) and any(question.purpose == "offset" for question in statement.questions):
-        again = repeat_release(xy, world, statement)
-        if again is not None:
-            return [predict_by_repetition(xy, again, world, float(cell)) for cell in CELL_SIZES]
+    # be guessed from the regions.
+    if any(question.purpose == "offset" for question in statement.questions):
+        return [None] * len(CELL_SIZES)
     return [_guess(xy, world, statement, cell) for cell in CELL_SIZES]
 
 
-def repeat_release(synthetic: XY, world: World, statement: Statement) -> XY | None:
-    """Return the points of a second release that takes the first for real, with the same method and noise.
-
-    Nothing private is asked: the first release is public, and the noise of the second protects nobody. None if this
-    version does not know the method, or cannot do what the statement says.
-    """
-    used = statement.method
-    if used is None:
-        return None
-    x, y = world.projection.from_metres(synthetic).T
-    table = pa.table({"x": x, "y": y})
-    for_places = 1 - sum((column.part_of_epsilon for column in kept_columns(statement)), Fraction(0))
-    epsilon = Fraction(statement.guarantee.epsilon) * for_places / statement.guarantee.points_per_unit
-    vault = Vault.rehearse(table, world, epsilon=epsilon, seed=SEED, columns=("x", "y"), crs=world.projection.crs)
-    try:
-        again = synthesize(vault, Method.restore(used.name, used.parameters, used.split), seed=SEED)
-    except (InputError, KeyError, TypeError, ValueError):  # a statement may name any method and parameters
-        return None
-    return world.projection.to_metres(again.coordinates)
-
-
-def predict_by_repetition(synthetic: XY, again: XY, world: World, cell: float) -> float:
-    """Return the error to expect of the release, from that of its repetition."""
-    if not len(synthetic) or not len(again):
-        return MOST
-    return min(MOST, shifted_cell_error(Comparison(synthetic, again, world), cell=cell) / TOO_EASY)
+def _by_margins(xy: XY, world: World, margins: Margins, cell: int) -> float:
+    """Return the NCE that follows from how far the count of each cell may be off."""
+    people = margins.people / len(xy)  # that a point stands for
+    counts = Comparison(xy, xy, world).shifted_cell_counts(float(cell), 1)[0][0] * people
+    return min(MOST, ON_AVERAGE * float(margins.usual(counts[counts > 0], cell**2).sum()) / margins.people)
 
 
 def _guess(xy: XY, world: World, statement: Statement, cell: int) -> float | None:
@@ -124,4 +101,7 @@ def _cards(xy: XY, statement: Statement, predicted: float | None) -> list[Card]:
         right = f"about {max(0.0, 1 - predicted / 2):.0%} in the right 100 m square"
         how = f"Predicted from epsilon and the noisy counts alone (NCE about {predicted:.2f}); {NOT_ASKED}"
         answers.append(Card("How good will it be?", right, how, "none"))
+    if statement.margins is not None and statement.margins.effective_sample is not None:
+        worth = f"about {statement.margins.effective_sample:.0%} of a real sample of its size"
+        answers.append(Card("What is it worth?", worth, WORTH, "none"))
     return answers

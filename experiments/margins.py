@@ -1,0 +1,140 @@
+"""Whether nine in ten intervals hold the true count, and whether a release is worth what its statement says.
+
+Run: POINTVEIL_DATA=FOLDER python experiments/margins.py coverage CITY METHOD EPSILON SEEDS
+     POINTVEIL_DATA=FOLDER python experiments/margins.py worth SEEDS
+
+`coverage` counts random circles centred on land in the real file and in releases of it, and prints a row for each
+radius: the share of intervals that hold the true count, by thirds of the true count among circles with at least 20
+people, and below that. Cities: beijing, porto and manhattan, on which the weights of pointveil.margins were chosen; and
+helsinki (the demo), addresses and clumps (both made up), on which nothing was. `worth` compares effective samples with
+what all records of Beijing tell. Everything is a rehearsal: repeatable, and not private.
+"""
+
+import os
+import sys
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import address_city
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from scipy.spatial import KDTree
+
+import pointveil as pv
+from pointveil.demo import city as helsinki
+from pointveil.demo.people import people as helsinki_people
+from pointveil.evaluation import Comparison
+from pointveil.margins import margins_of
+from pointveil.vault import Vault
+from pointveil.world import World
+
+BOUNDS = {
+    "beijing": (116.330, 39.862, 116.450, 39.954),
+    "porto": (-8.635, 41.123, -8.576, 41.168),
+    "manhattan": (-74.0185, 40.7008, -73.9127, 40.877),
+}
+RADII = (100.0, 250.0, 500.0, 1000.0)
+CIRCLES, LEAST, SIGMA = 1000, 20, 1.645
+SIZES = (20_000, 40_000, 158_260, 400_000)
+
+
+def load(name: str) -> tuple[World, Any]:
+    """Return a city and its records."""
+    if name == "addresses":
+        return address_city.make()
+    if name == "clumps":
+        return clumps()
+    if name == "helsinki":
+        return helsinki(), table(helsinki(), helsinki_people(helsinki()))
+    folder = Path(os.environ["POINTVEIL_DATA"], name)
+    water = {"out_of_bounds": folder / "water.geojson"} if (folder / "water.geojson").exists() else {}
+    world = World.make(BOUNDS[name], roads=folder / "roads.parquet", **water)
+    return world, pq.read_table(folder / "points.parquet", columns=["lon", "lat"])
+
+
+def clumps(seed: int = 7) -> tuple[World, Any]:
+    """Return a made-up city without streets, in which 80,000 people stand in clumps of all sizes."""
+    rng = np.random.default_rng(seed)
+    world = World.make((5.0, 52.0, 5.1, 52.06))
+    xy = rng.uniform(0, world.size, (40, 2))
+    for spread, children in ((900, 6), (300, 6), (90, 6), (30, 5)):
+        parents = xy[
+            rng.choice(len(xy), len(xy) * children, p=(weight := rng.pareto(1.5, len(xy)) + 0.2) / weight.sum())
+        ]
+        xy = parents + rng.normal(0, spread, parents.shape)
+    return world, table(world, rng.permutation(xy[world.on_land(xy)])[:80_000])
+
+
+def table(world: World, xy: np.ndarray) -> pa.Table:
+    """Return metres as longitude and latitude."""
+    lon, lat = world.projection.from_metres(xy).T
+    return pa.table({"lon": lon, "lat": lat})
+
+
+def coverage(name: str, method: str, epsilon: str, seeds: int) -> None:
+    """Print how many intervals hold the true count."""
+    world, records = load(name)
+    rows, seconds = [], np.zeros(2)
+    for seed in range(seeds):
+        vault = Vault.rehearse(records, world, epsilon=epsilon, seed=1000 + seed)
+        real, start = vault.exact_points(), time.process_time()
+        surveyed = pv.survey(vault, method)
+        between = time.process_time()
+        margins = margins_of(surveyed)  # once more, to see how long it takes
+        seconds += ((between - start) - (time.process_time() - between), time.process_time() - between)
+        if margins is None:
+            sys.exit("no margins")
+        drawn = world.projection.to_metres(pv.draw(surveyed, seed=seed).coordinates)
+        rng = np.random.default_rng(seed)
+        centres = rng.uniform(world.bounds[:2], world.bounds[2:], (CIRCLES * 40, 2))
+        centres = centres[world.on_land(centres)][:CIRCLES]
+        trees = KDTree(real), KDTree(drawn)
+        for radius in (each for each in RADII if each < max(world.size) / 2):
+            true, told = (tree.query_ball_point(centres, radius, return_length=True) for tree in trees)
+            off = np.abs(true - told) / margins.deviation(told, np.pi * radius**2)
+            rows.append(np.column_stack([np.full(len(true), radius), true, off]))
+    found = np.concatenate(rows)
+    print(f"{name}, {method}, epsilon {epsilon}, {seeds} seeds; margins took {seconds[1] / seconds[0]:.0%} of a survey")
+    print(f"worth {margins.effective_sample}")
+    for radius in np.unique(found[:, 0]):
+        true, off = found[found[:, 0] == radius, 1:].T
+        ends = np.quantile(true[true >= LEAST], (0, 1 / 3, 2 / 3, 1)) if (true >= LEAST).any() else np.zeros(4)
+        thirds = [(true >= max(low, LEAST)) & (true <= high) for low, high in pairwise(ends)]
+        groups = [true < LEAST, true >= LEAST, *thirds]
+        told = (f"{np.mean(off[group] <= SIGMA):.1%} ({group.sum():,})" if group.sum() else "–" for group in groups)
+        print(f"| {name} | {radius:.0f} m | {' | '.join(told)} |", flush=True)
+
+
+def worth(seeds: int) -> None:
+    """Print effective samples of Beijing against all its records, measured and stated."""
+    world, _ = load("beijing")
+    everybody = pq.read_table(
+        Path(os.environ["POINTVEIL_DATA"], "beijing", "points_all.parquet"), columns=["lon", "lat"]
+    )
+    whole = Vault.rehearse(everybody, world, epsilon=1, seed=0).exact_points()
+    for size in SIZES:
+        for epsilon in ("1/2", "1", "2"):
+            ratios, stated = [], []
+            for seed in range(seeds):
+                rows = np.random.default_rng(seed).choice(len(everybody), size, replace=False)
+                vault = Vault.rehearse(everybody.take(rows), world, epsilon=epsilon, seed=seed)
+                sample, surveyed = vault.exact_points(), pv.survey(vault)
+                drawn = world.projection.to_metres(pv.draw(surveyed, seed=seed).coordinates)
+                ratios.append((_error(whole, sample, world) / _error(whole, drawn, world)) ** 2)
+                stated.append(surveyed.statement.margins.effective_sample)  # type: ignore[union-attr]
+            print(f"| {size:,} | {epsilon} | {np.mean(ratios):.2f} | {np.mean(stated):.2f} |", flush=True)
+
+
+def _error(whole: np.ndarray, some: np.ndarray, world: World) -> float:
+    pairs = Comparison(whole, some, world, 1).shifted_cell_counts(100.0, 5)
+    return float(np.mean([np.abs(one / one.sum() - few / few.sum()).sum() for one, few in pairs]))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "worth":
+        worth(int(sys.argv[2]))
+    else:
+        coverage(*sys.argv[2:5], int(sys.argv[5]))

@@ -1,0 +1,166 @@
+"""Margins hold on a file that the release has not seen, cost nothing, and are the same for the same survey."""
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from scipy.spatial import KDTree
+
+import pointveil as pv
+from pointveil.demo import city
+from pointveil.demo.people import people
+from pointveil.margins import margins_of, unevenness
+from pointveil.statement import Margins, parse_statement
+from pointveil.surveys import Survey
+from pointveil.vault import NoisyCounts, Vault
+from pointveil.world import World
+
+SMALL = Margins(
+    people=1000, shares=(0.25, 1.0), areas=(100.0, 10_000.0), counts=(0.0, 99.0),
+    deviations=(((2.0, 4.0), (8.0, 16.0)), ((1.0, 2.0), (4.0, 8.0))),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def helsinki() -> tuple[World, np.ndarray]:
+    world = city()
+    return world, world.projection.from_metres(people(world, count=20_000))
+
+
+@pytest.fixture(scope="module")
+def surveyed(helsinki: tuple[World, np.ndarray]) -> Survey:
+    world, places = helsinki
+    return pv.survey(Vault.rehearse(places, world, epsilon=1, seed=3))
+
+
+def test_nine_in_ten_intervals_hold_the_true_count(helsinki: tuple[World, np.ndarray], surveyed: Survey) -> None:
+    world, places = helsinki
+    real = world.projection.to_metres(places)
+    margins = surveyed.statement.margins
+    assert margins is not None
+    drawn = world.projection.to_metres(pv.draw(surveyed, seed=1).coordinates)
+    centres = real[np.random.default_rng(0).choice(len(real), 1000)]
+
+    for radius in (100.0, 250.0):
+        true, told = (KDTree(xy).query_ball_point(centres, radius, return_length=True) for xy in (real, drawn))
+        margin = np.array([margins.margin(count, np.pi * radius**2) for count in np.atleast_1d(told)])
+        held = np.mean(np.abs(true - told) <= margin)
+        assert 0.8 < held < 0.98, radius  # one release of one invented city
+        assert np.mean(np.abs(true - told) <= margin / 2) < 0.8  # so the margins are no wider than need be
+
+
+def test_margins_cost_nothing_and_are_the_same_again(surveyed: Survey) -> None:
+    again = Survey.from_bytes(surveyed.to_bytes())
+
+    assert margins_of(again) == surveyed.statement.margins == again.statement.margins
+    assert sum(Fraction(question.epsilon) for question in surveyed.statement.questions) == 1
+    assert len(surveyed.answers) == len(surveyed.statement.questions)
+
+
+def test_the_answers_alone_decide(surveyed: Survey) -> None:
+    last = surveyed.answers[-1]
+    assert isinstance(last, NoisyCounts)
+    wider = dataclasses.replace(last, values=last.values + 1)
+    changed = dataclasses.replace(surveyed, answers=(*surveyed.answers[:-1], wider))
+
+    assert margins_of(changed) != surveyed.statement.margins
+
+
+def test_noise_that_is_wider_widens_margins(helsinki: tuple[World, np.ndarray], surveyed: Survey) -> None:
+    world, places = helsinki
+    noisier = pv.survey(Vault.open(places, world, epsilon="1/4", ledger=None)).statement.margins
+    margins = surveyed.statement.margins
+    assert margins is not None
+    assert noisier is not None
+
+    assert noisier.margin(100, 31_416) > 1.5 * margins.margin(100, 31_416)
+    assert noisier.effective_sample is not None
+    assert margins.effective_sample is not None
+    assert noisier.effective_sample < margins.effective_sample < 1
+
+
+def test_adaptive_grids_have_margins_too(helsinki: tuple[World, np.ndarray]) -> None:
+    world, places = helsinki
+
+    made = pv.synthesize(Vault.rehearse(places, world, epsilon=1, seed=2), "agrid-uni", seed=1)
+    found = made.count((*places[0], 200.0))
+
+    assert found.margin is not None
+    assert 0 < found.margin < found.value
+
+
+@pytest.mark.parametrize("method", ["ugrid-uni", "road", "clust-kde"])
+def test_a_method_that_puts_people_where_nobody_is_has_no_margins(
+    method: str, helsinki: tuple[World, np.ndarray]
+) -> None:
+    world, places = helsinki
+
+    made = pv.synthesize(Vault.open(places[:3000], world, epsilon=1, ledger=None), method, seed=1)
+
+    assert made.statement.margins is None
+    assert str(made.count((*places[0], 200.0))).endswith("(no margin: the statement of this release has none)")
+
+
+def test_so_few_people_that_blocks_are_not_cut_have_no_margins(helsinki: tuple[World, np.ndarray]) -> None:
+    world, places = helsinki
+
+    assert pv.survey(Vault.rehearse(places[:100], world, epsilon=1, seed=1)).statement.margins is None
+
+
+def test_neighbours_that_share_unevenly_and_halves_are_told_apart_under_noise() -> None:
+    rng = np.random.default_rng(1)
+
+    def answered(true: np.ndarray) -> NoisyCounts:
+        noisy = true + rng.geometric(1 - np.exp(-1), len(true)) - rng.geometric(1 - np.exp(-1), len(true))
+        return NoisyCounts(noisy.astype(np.int64), "count", Fraction(1))
+
+    halves = answered(rng.poisson(20, 5000))
+    all_in_one = answered(np.where(np.arange(5000) % 2, 40, 0))
+
+    assert unevenness(halves) < 0.05
+    assert unevenness(all_in_one) == pytest.approx(1, abs=0.05)
+
+
+def test_people_on_few_exact_places_have_no_margins() -> None:
+    world = city()
+    spots = people(world, count=60)
+    crowd = np.repeat(spots[world.on_land(spots)], 400, axis=0)
+
+    made = pv.survey(Vault.rehearse(world.projection.from_metres(crowd), world, epsilon=4, seed=1))
+
+    assert len([question for question in made.statement.questions if question.purpose == "count"]) > 1
+    assert made.statement.margins is None
+
+
+def test_a_statement_with_margins_is_read_back_and_one_without_has_no_such_field(surveyed: Survey) -> None:
+    text = surveyed.statement.to_json()
+
+    assert parse_statement(text) == surveyed.statement
+    assert '"margins"' in text
+    assert '"margins"' not in surveyed.statement.model_copy(update={"margins": None}).to_json()
+
+
+def test_between_the_knots_deviations_are_log_linear_and_beyond_them_as_at_the_edge() -> None:
+    assert SMALL.deviation(0, 100) == pytest.approx(1)
+    assert SMALL.deviation(9, 1000) == pytest.approx(2**1.5)  # half-way in both
+    assert SMALL.deviation(99, 10_000, 0.5) == pytest.approx(8 * 2**0.5)
+    assert SMALL.deviation(10**6, 1e9, 1e-6) == pytest.approx(16)
+    assert SMALL.margin(0, 100) == pytest.approx(1.645)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"areas": (10_000.0, 100.0)},
+        {"counts": (0.0,)},
+        {"shares": (0.25, 0.5)},
+        {"deviations": SMALL.deviations[:1]},
+        {"deviations": (((0.0, 4.0), (8.0, 16.0)), SMALL.deviations[1])},
+        {"people": 0},
+    ],
+)
+def test_a_table_that_does_not_fit_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        Margins.model_validate(SMALL.model_dump() | wrong)
