@@ -6,7 +6,7 @@ Everything runs in a process of its own; figures are processor seconds (user and
 better of two runs, and peak memory. `--data` is a folder with beijing/points_all.parquet, points.parquet and
 roads.parquet; larger files are jittered copies of it, made in a temporary folder. Without it a made-up city serves.
 Peers are run in environments of their own below `--peers`, made if they are missing, and left out with the reason if
-they cannot be. Tables go to the standard output, and the figure to docs/images/performance.svg with --figure.
+they cannot be. Tables go to the standard output, and the figure to the file named with --figure.
 """
 
 import argparse
