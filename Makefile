@@ -89,14 +89,15 @@ $(VENV)-fuzz/done: requirements/fuzz.txt $(VENV)/dev.done
 fuzz: $(VENV)-fuzz/done ## look for bytes that break a reader, for a minute or SECONDS=3600
 	PYTHONPATH=$(VENV)-fuzz $(BIN)/python scripts/fuzz.py --seconds $(SECONDS)
 
-# As for fuzzing: beside the other packages. The servers are started by the tests, on this machine alone.
+# As for fuzzing: beside the other packages. Servers and Spark are started by the tests, on this machine alone.
 $(VENV)-engines/done: requirements/engines.txt $(VENV)/dev.done
 	rm -rf $(@D)
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes --target $(@D) -r $<
 	touch $@
 
-test-engines: $(VENV)-engines/done ## run the tests of stores and databases: S3, PostGIS (if it is installed), DuckDB
-	PYTHONPATH=$(VENV)-engines $(BIN)/python -m pytest -q tests/servers tests/formats/test_frames.py
+# The whole path: executors of Spark, which inherit it, work in folders of their own.
+test-engines: $(VENV)-engines/done ## run the tests of S3, DuckDB, PostGIS and Spark (the last two if PostGIS and Java are installed)
+	PYTHONPATH=$(CURDIR)/$(VENV)-engines $(BIN)/python -m pytest -q tests/servers tests/formats/test_frames.py
 
 test-core: $(VENV)-core/done ## run the short tests with no extra installed
 	$(VENV)-core/bin/python $(PYTEST) $(SHORT) $(addprefix --ignore=,$(OURS)) -m "not slow"

@@ -12,6 +12,8 @@ HERE = Path(__file__).parent
 QUIET = ("--no-emit-index-url", "--no-emit-trusted-host", "--no-emit-find-links", "--no-header", "--strip-extras")
 # Cut out of dev.txt, at the same versions.
 PARTS = ("core", "demo")
+# Half a gigabyte: only `make test-engines` has it.
+LARGE = ("spark",)
 # What runs the tests; its versions are not promised to anyone.
 RUNNERS = ("hypothesis", "pytest", "pytest-xdist", "hatchling", "editables")
 
@@ -19,8 +21,8 @@ RUNNERS = ("hypothesis", "pytest", "pytest-xdist", "hatchling", "editables")
 def lower_bounds() -> list[str]:
     """Return each requirement of the core and the extras at the lowest version that pyproject allows."""
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
-    extras = project["optional-dependencies"].values()
-    wanted = [*project["dependencies"], *(name for extra in extras for name in extra)]
+    extras = project["optional-dependencies"].items()
+    wanted = [*project["dependencies"], *(name for extra, names in extras if extra not in LARGE for name in names)]
     return [requirement.replace(">=", "==") for requirement in wanted]
 
 

@@ -15,6 +15,7 @@ from pointveil.app.server import application, serve
 from pointveil.demo import pictures
 from pointveil.errors import MissingExtraError
 from pointveil.formats import open_points
+from pointveil.formats.spark import session as start_spark
 from pointveil.lab.audit import report
 from pointveil.releases import draw, survey
 from pointveil.statement.signing import SigningKey
@@ -41,6 +42,7 @@ USES: tuple[tuple[str, str, Use], ...] = (
     ("osm", "osmnx", lambda *_: osm.fetch_place("Nowhere")),
     ("app", "starlette", lambda _, folder: application(Desk(Folder.open(folder)), Gate(1))),
     ("app", "uvicorn", lambda _, folder: serve(folder, port=0, browser=False, tell=print, asked=lambda: False)),
+    ("spark", "pyspark", lambda *_: start_spark()),
     ("postgis", "adbc-driver-postgresql", lambda *_: open_points("postgresql://localhost/nowhere?table=trips")),
     ("h3", "h3", lambda survey, _: count_by(survey, "h3:9")),
     ("sign", "cryptography", lambda _, folder: SigningKey.read(folder / "key")),

@@ -21,6 +21,7 @@ from pointveil.files.places import is_database, local_path, public_name, store_o
 from pointveil.files.whole import check_room, check_target, refuse_existing, refuse_same
 from pointveil.ledger import Ledger, exact_cap, open_ledger
 from pointveil.methods import Method
+from pointveil.parts import session_of
 from pointveil.statement import SigningKey, find_key
 from pointveil.surveys import Survey, edition, in_words
 from pointveil.synthetic import as_named, check_format, check_release, statement_path
@@ -50,6 +51,7 @@ class Order:
     key: SigningKey | None  # to sign the statement with
     states: Mapping[str, str] = field(default_factory=dict)  # what the operator says about it
     entry: int | None = None  # the charge in the ledger, once there is one
+    session: Any = None  # of the cluster that draws, if one does
 
     def record(self, files: Mapping[str, Any]) -> None:
         """Write down in the ledger which files are about to be put in place."""
@@ -104,6 +106,7 @@ def prepare(terms: SurveyTerms) -> Order:
     settled = settle(terms)
     if terms.request is not None and book is None:
         raise InputError("A request is repeated from the ledger. Give a ledger, or leave the request out.")
+    session = session_of(terms.source, terms.engine, terms.master) if form == "folder" else None
     states, facts = _states(terms), _facts(terms, settled, form)
     kept = None if book is None or terms.request is None else book.find_request(terms.request, facts)
     own = frozenset() if kept is None else kept.written
@@ -117,6 +120,7 @@ def prepare(terms: SurveyTerms) -> Order:
         return Order(
             method=settled.method, output=target, ledger=book, request=request, facts={**facts, "about": about},
             count=terms.count, seed=seed, asked=asked, warnings=tuple(warnings), key=key, states=states, entry=entry,
+            session=session,
         )  # fmt: skip
 
     if kept is not None and kept.survey is not None:
@@ -127,7 +131,10 @@ def prepare(terms: SurveyTerms) -> Order:
         return order(kept.seed, before, [ANSWERED_BEFORE], kept.entry)
     seed = secrets.randbits(62) if terms.seed is None else terms.seed
     purpose = {**facts, "about": about}
-    vault = settled.open(terms, ledger=book, request=request, purpose=purpose, seed=seed, threads=terms.threads)
+    vault = settled.open(
+        terms, ledger=book, request=request, purpose=purpose, seed=seed, threads=terms.threads, engine=terms.engine,
+        master=terms.master,
+    )  # fmt: skip
     if book is not None:
         book.check_writable()
         check_room(book.path, LEAST_ROOM)

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -27,13 +28,15 @@ from pointveil.ledger import Ledger
 from pointveil.margins import with_margins
 from pointveil.methods import DEFAULT_METHOD, Method, find_method
 from pointveil.orders import Order, prepare
-from pointveil.statement import MethodUsed, OperatorStates
+from pointveil.parts import Parts, joined
+from pointveil.statement import MethodUsed, OperatorStates, Statement
 from pointveil.surveys import Recorder, Survey, ask_all, edition, pack
 from pointveil.synthetic import SyntheticPoints, check_crs, keep_columns
 from pointveil.terms import ReleaseTerms, SurveyTerms, on
-from pointveil.vault import NoisyCounts, Vault
+from pointveil.vault import NO_GATHERING, NoisyCounts, Vault
 
 DRAWN_AT_ONCE = 2**21  # points: more are drawn in blocks, each with a generator of its own
+BLOCKS_PER_PART = 2  # of so many points, where executors draw
 WENT_ON = "not stopped, however small the noisy total: the operator said so beforehand (small)"
 ROWS_CHOSEN = "rows chosen by the operator (count), and not the noisy total"
 KEEPING = (
@@ -57,7 +60,7 @@ def release(terms: ReleaseTerms) -> SyntheticPoints:
     Parameters
     ----------
     source
-        The private points: a path, an Arrow table, or a pandas, polars or geopandas frame.
+        The private points: a path, an Arrow table, or a pandas, polars, geopandas or Spark frame.
     world
         The public boundary, water and roads, or the file with them.
     epsilon
@@ -100,6 +103,9 @@ def release(terms: ReleaseTerms) -> SyntheticPoints:
         the ledger and in the statement, as what the operator states.
     key
         The private key that signs the statement. By default your own, if you have one; with None it is not signed.
+    engine, master
+        "spark" has a cluster read the files and draw, if the output is a folder, its parts: the cluster at this master,
+        or of this process' session. A Spark frame is always read where it is.
     force
         Replace the output if it exists. The file that the same request wrote before may always be written again.
     threads
@@ -118,12 +124,17 @@ def release(terms: ReleaseTerms) -> SyntheticPoints:
     with order.accounted():
         surveyed = answer(order)
         log.info("Drawing points")
-        beside = order.output.parent if isinstance(order.output, Path) else None
-        synthetic = _drawn(surveyed, order.count, order.seed, terms.threads, beside)
-        log.info("Writing")
-        statement = synthetic.write(order.output, key=order.key, force=True, ready=order.record)
-    _warn(_doubts(surveyed, len(synthetic) if order.count is None else None))
-    return synthetic.with_statement(statement)
+        if order.session is not None:
+            parts = draw_apart(surveyed, order.session, count=order.count, seed=order.seed)
+            written = parts.write(Path(order.output), key=order.key, ready=order.record)
+        else:
+            beside = order.output.parent if isinstance(order.output, Path) else None
+            drawn = _drawn(surveyed, order.count, order.seed, terms.threads, beside)
+            log.info("Writing")
+            statement = drawn.write(order.output, key=order.key, force=True, ready=order.record)
+            written = drawn.with_statement(statement)
+    _warn(_doubts(surveyed, len(written) if order.count is None else None))
+    return written
 
 
 @on(SurveyTerms)
@@ -140,6 +151,8 @@ def release_survey(terms: SurveyTerms) -> Survey:
         As for `release`: what is asked, and of what.
     ledger, dataset, request, small, cap, owner, purpose, period, note
         As for `release`: how it is accounted for.
+    engine, master
+        As for `release`: who reads the files.
 
     Examples
     --------
@@ -209,6 +222,8 @@ def survey(
         raise InputError("Open the points first, with Vault.open(points, world, epsilon=1), or use release.")
     chosen = find_method(method)
     check_world(chosen, vault.world)
+    if getattr(chosen.placement, "gathers", False) and not vault.gathers:
+        raise InputError(NO_GATHERING)
     if vault.left <= 0:
         raise BudgetError("Nothing is left in this vault: its epsilon was spent. Open a new one to ask again.")
     recorder = Recorder(vault, ledger=ledger)
@@ -284,28 +299,50 @@ def _drawn(
 ) -> SyntheticPoints:
     """Draw; what does not fit into one block is laid aside in a file without a name, in this folder."""
     survey.check()
-    counted, asked, laws, _ = survey.prepared
-    wanted = min(counted.total, MOST_POINTS) if count is None else count
-    statement = survey.statement
-    if count is not None:
-        statement = statement.model_copy(update={"post_processing": (*statement.post_processing, ROWS_CHOSEN)})
-
-    def draw_block(given: tuple[slice, np.random.Generator]) -> tuple[NDArray[np.float64], Any]:
-        block, rng = given
-        xy = survey.method.placement.draw(survey.world, counted, asked, block.stop - block.start, rng)
-        drawn = [] if laws is None else draw_codes(laws, xy, rng)
-        coordinates = to_lattice(xy, survey.world, survey.layout.crs, rng)
-        kept = keep_columns(survey.keep, drawn, survey.layout, rng, count=len(coordinates), first=block.start)
-        return coordinates, kept
-
+    wanted, statement = _to_draw(survey, count)
     rng = np.random.default_rng(secrets.randbits(64) if seed is None else seed)
     if wanted <= DRAWN_AT_ONCE:
-        coordinates, kept = draw_block((slice(0, wanted), rng))
+        coordinates, kept = _draw_block(survey, (slice(0, wanted), rng))
         return SyntheticPoints(coordinates, survey.layout, statement, kept)
     side = check_threads(threads)
     parts = list(blocks(wanted, DRAWN_AT_ONCE))
-    chunks = side_by_side(draw_block, zip(parts, rng.spawn(len(parts)), strict=True), side)
+    chunks = side_by_side(partial(_draw_block, survey), zip(parts, rng.spawn(len(parts)), strict=True), side)
     return SyntheticPoints.laid_aside(chunks, survey.layout, statement, folder)
+
+
+def draw_apart(survey: Survey, session: Any, *, count: int | None, seed: int) -> Parts:
+    """Return the same drawing in parts that executors make; each attempt makes the generators of its blocks anew."""
+    survey.check()
+    wanted, statement = _to_draw(survey, count)
+    drawn = list(blocks(wanted, DRAWN_AT_ONCE)) or [slice(0, 0)]
+
+    def one(number: int) -> SyntheticPoints:
+        places = range(len(drawn))[number * BLOCKS_PER_PART : (number + 1) * BLOCKS_PER_PART]
+        # The generators that `spawn` would give, as above.
+        seeds = [np.random.SeedSequence(seed, spawn_key=(place,)) if len(drawn) > 1 else seed for place in places]
+        given = zip([drawn[place] for place in places], map(np.random.default_rng, seeds), strict=True)
+        made = [_draw_block(survey, each) for each in given]
+        return joined([SyntheticPoints(places, survey.layout, statement, kept) for places, kept in made])
+
+    return Parts(one, -(-len(drawn) // BLOCKS_PER_PART), session, survey.layout, statement)
+
+
+def _to_draw(survey: Survey, count: int | None) -> tuple[int, Statement]:
+    """Return how many points to draw, and a statement that says so."""
+    total = survey.prepared.counted.total  # worked out here, once
+    if count is None:
+        return min(total, MOST_POINTS), survey.statement
+    chosen = {"post_processing": (*survey.statement.post_processing, ROWS_CHOSEN)}
+    return count, survey.statement.model_copy(update=chosen)
+
+
+def _draw_block(survey: Survey, given: tuple[slice, np.random.Generator]) -> tuple[NDArray[np.float64], Any]:
+    (counted, asked, laws, _), (block, rng) = survey.prepared, given
+    xy = survey.method.placement.draw(survey.world, counted, asked, block.stop - block.start, rng)
+    drawn = [] if laws is None else draw_codes(laws, xy, rng)
+    coordinates = to_lattice(xy, survey.world, survey.layout.crs, rng)
+    kept = keep_columns(survey.keep, drawn, survey.layout, rng, count=len(coordinates), first=block.start)
+    return coordinates, kept
 
 
 def synthesize(

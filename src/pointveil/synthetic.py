@@ -164,7 +164,7 @@ class SyntheticPoints:
 
         complete: list[Statement] = []
         embedded = described.to_json()
-        write_points(path, self._chunks(), form, statement=embedded, total=len(self), first=beside, beside=state)
+        write_points(path, self.chunks(), form, statement=embedded, total=len(self), first=beside, beside=state)
         return complete[0]
 
     def _write_to_store(self, url: str, *, key: SigningKey | None, force: bool, **options: Any) -> Statement:
@@ -190,7 +190,7 @@ class SyntheticPoints:
             if ready is not None:
                 ready({"file": name, "rows": len(self), "files": {name: digest}})
 
-        write_table(url, self._chunks(), form, statement=stated.to_json(), total=len(self), ready=tell, force=force)
+        write_table(url, self.chunks(), form, statement=stated.to_json(), total=len(self), ready=tell, force=force)
         return stated
 
     def to_arrow(self) -> Any:
@@ -269,21 +269,17 @@ class SyntheticPoints:
         places = dict(zip(self.layout.names, self.layout.in_file_order(self.coordinates), strict=True))
         return pa.table(self.layout.in_order(places, Chunk(self.coordinates, self.kept).kept))
 
-    def _chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield the points as they are written, some at a time."""
         for block in blocks(len(self), CHUNK):
             table = None if self.kept is None else self.kept.slice(block.start, block.stop - block.start)
             yield Chunk(self.coordinates[block], table)
 
     def _output(self, form: Layout) -> Output:
-        steps = steps_per_unit(form.crs)
-        named: dict[str, Any] = {"columns": form.columns or form.names, "x": form.x, "y": form.y}
-        if form.geometry is not None:
-            named = {"columns": form.columns or (form.geometry,), "x": None, "y": None}
-        digest = points_digest((chunk.coordinates for chunk in self._chunks()), steps)
-        chunks = self._chunks() if len(self) else [Chunk(self.coordinates, self.kept)]
-        codes = codes_digest(map(self._codes, chunks)) if self.statement.columns else None
-        return Output(
-            rows=len(self), crs=form.crs, steps_per_unit=steps, points_sha256=digest, codes_sha256=codes, **named
+        digest = points_digest((chunk.coordinates for chunk in self.chunks()), steps_per_unit(form.crs))
+        chunks = self.chunks() if len(self) else [Chunk(self.coordinates, self.kept)]
+        return output_of(
+            form, len(self), digest, codes_digest(map(self._codes, chunks)) if self.statement.columns else None
         )
 
     def _codes(self, chunk: Chunk) -> Codes:
@@ -307,17 +303,18 @@ class _LaidAside(SyntheticPoints):
     @cached_property
     def coordinates(self) -> NDArray[np.float64]:
         """All of them."""
-        return np.concatenate([np.zeros((0, 2)), *(chunk.coordinates for chunk in self._chunks())])
+        return np.concatenate([np.zeros((0, 2)), *(chunk.coordinates for chunk in self.chunks())])
 
     @cached_property
     def kept(self) -> pa.Table | None:
         """All of them, if there are any."""
         import pyarrow as pa
 
-        tables = [chunk.table for chunk in self._chunks() if chunk.table is not None]
+        tables = [chunk.table for chunk in self.chunks() if chunk.table is not None]
         return pa.concat_tables(tables) if tables else None
 
-    def _chunks(self) -> Iterator[Chunk]:
+    def chunks(self) -> Iterator[Chunk]:
+        """Yield them from the file."""
         return map(_as_chunk, vars(self)["laid"])
 
 
@@ -393,6 +390,15 @@ def check_crs(path: Path | str, layout: Layout, world: World) -> None:
         check_table(str(path), layout.crs, force=True)
         return
     check_holds_crs(path if isinstance(path, Path) else Path(public_name(path)), layout, corners)
+
+
+def output_of(form: Layout, rows: int, points_sha256: str, codes_sha256: str | None) -> Output:
+    """Return what a statement says of points that are written in this form."""
+    named: dict[str, Any] = {"columns": form.columns or form.names, "x": form.x, "y": form.y}
+    if form.geometry is not None:
+        named = {"columns": form.columns or (form.geometry,), "x": None, "y": None}
+    named |= {"points_sha256": points_sha256, "codes_sha256": codes_sha256}
+    return Output(rows=rows, crs=form.crs, steps_per_unit=steps_per_unit(form.crs), **named)
 
 
 def points_digest(chunks: Any, steps: int) -> str:

@@ -65,6 +65,8 @@ class SurveyTerms(Terms):
     period: str | None = None
     note: str | None = None
     key: SigningKey | str | PathLike[str] | Own | None = OWN
+    engine: str = "local"
+    master: str | None = None
     force: bool = False
     threads: int | None = None
 

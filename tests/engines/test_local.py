@@ -69,6 +69,7 @@ def test_what_is_laid_aside_on_disk_has_no_name_and_is_gone_afterwards(
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     engine = make_engine(open_points(table.to_reader()), world, Protection())
 
+    assert isinstance(engine, local.LocalEngine)
     engine.digest()
     laid = engine._spool
     assert laid is not None

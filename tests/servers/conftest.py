@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,3 +99,26 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
     finally:
         server.stop()
         shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A session of Spark with two executors, which are processes of their own."""
+    pytest.importorskip("pyspark", reason="needs pyspark: make test-engines")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("needs Java (Debian: openjdk-17-jre-headless)")
+    from pointveil.formats import spark as starting
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        patch.setenv("SPARK_WORKER_DIR", str(tmp_path_factory.mktemp("spark")))
+        patch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.task.maxFailures=2 pyspark-shell")
+        # Half of what a short life of Java costs is compiling.
+        patch.setenv("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+        session = starting.session("local-cluster[2,1,1024]")
+        session.conf.set("spark.sql.shuffle.partitions", "3")
+        session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "300")
+        yield session
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            session.stop()

@@ -143,11 +143,24 @@ def about_release(
     ] = None,
     note: Annotated[str | None, typer.Option("--note", help="Anything else to be recorded with the release.")] = None,
     key: KeyFile = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            "--engine",
+            help="What reads the file: 'local' (default) or 'spark' (needs that extra), which also draws the parts of "
+            "a folder.",
+        ),
+    ] = None,
+    master: Annotated[
+        str | None,
+        typer.Option("--master", help="Master of the Spark cluster, such as 'local[4]' or spark://host:7077."),
+    ] = None,
     threads: Threads = None,
 ) -> dict[str, Any]:
     """Return what is said about a release that is charged."""
     return given(
         request=request, key=key, small=small or None, owner=owner, purpose=purpose, period=period, note=note,
+        engine=engine, master=master,
         threads=given_threads(threads),
     )  # fmt: skip
 

@@ -8,3 +8,4 @@ from pointveil.engines.base import Tally as Tally
 from pointveil.engines.base import tried_alone as tried_alone
 from pointveil.engines.local import LocalEngine as LocalEngine
 from pointveil.engines.local import digests_of as digests_of
+from pointveil.engines.spark import SparkEngine as SparkEngine

@@ -42,6 +42,10 @@ class Engine(Protocol):
     """
 
     @property
+    def gathers(self) -> bool:
+        """Whether `points` may be asked for."""
+
+    @property
     def layout(self) -> Layout:
         """The form of the input: format, column names, CRS. Nothing about its records."""
 

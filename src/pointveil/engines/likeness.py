@@ -68,10 +68,19 @@ class Likeness:
         across, up = cells[known].astype(np.int64).view(np.uint64).T
         return mix(across * np.uint64(0x9E3779B97F4A7C15) ^ mix(up))
 
-    def merge(self, cells: Words) -> None:
-        """Add candidates to the sample. One that belongs there was never dropped before, so counts are exact."""
+    @property
+    def sample(self) -> tuple[Words, Ints]:
+        """The cells, and how many records each has."""
+        return self._cells, self._counts
+
+    def merge(self, cells: Words, counts: Ints | None = None) -> None:
+        """Add candidates to the sample, or another sample with its counts.
+
+        One that belongs there was never dropped before, so counts are exact.
+        """
+        added = np.ones(len(cells)) if counts is None else counts
         found, where = np.unique(np.concatenate([self._cells, cells]), return_inverse=True)
-        sums = np.bincount(where, np.concatenate([self._counts, np.ones(len(cells))]), len(found)).astype(np.int64)
+        sums = np.bincount(where, np.concatenate([self._counts, added]), len(found)).astype(np.int64)
         first = np.zeros(len(found), dtype=bool)
         for number in range(CLASSES):
             first[np.flatnonzero(found % CLASSES == number)[:SAMPLE]] = True

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -69,6 +69,7 @@ class LocalEngine:
         How many batches are worked on at the same time. No answer depends on it.
     """
 
+    gathers: ClassVar[bool] = True
     source: PointSource
     cleaning: Cleaning
     at_most: AtMost | None = None

@@ -17,7 +17,7 @@ from pointveil.files.drafts import draft_folder
 from pointveil.files.lattice import snap, steps_per_unit
 from pointveil.files.places import File, files_in, is_database, local_path
 from pointveil.files.whole import existing_file, write_whole
-from pointveil.formats import csv, frames, geojson, many, parquet, postgis, vector
+from pointveil.formats import csv, frames, geojson, many, parquet, postgis, spark, vector
 from pointveil.formats.base import Batch as Batch
 from pointveil.formats.base import Chunk as Chunk
 from pointveil.formats.base import DamagedError as DamagedError
@@ -62,6 +62,7 @@ FORMATS = {
     "shapefile": _vector(".shp", vector.SHAPEFILE),
     "flatgeobuf": _vector(".fgb", vector.FLATGEOBUF),
 }
+ENGINES = ("local", "spark")
 PART_ROWS = 2**23
 """Points in each file of a folder, and perhaps a chunk more."""
 GEOMETRY_NAMES = {"geopackage": "geom"}
@@ -103,15 +104,22 @@ def open_points(
     layer: str | None = None,
     in_order: bool = False,
     keep: tuple[Column, ...] = (),
+    engine: str = "local",
+    master: str | None = None,
 ) -> PointSource:
     """Open points, without reading a record yet; `Request` says what else the caller may tell.
 
     A source is a path, a folder, a pattern such as `trips/*.parquet`, a list of paths, or an address; a frame or
     stream that Arrow can take (pandas, polars, DuckDB, ibis, pyarrow); a geopandas frame or series; an (n, 2) array or
     a list of pairs, x (longitude) first. A table that is a release can be read `in_order`: as it was written.
+    With the engine "spark", executors read the files, of the cluster at `master`.
     """
     request = Request(None if columns is None else _pair(columns), crs, person, layer, tuple(keep))
+    if engine not in ENGINES or (master is not None and engine != "spark"):
+        raise InputError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}; only Spark has a master.")
     found = _opened(source, request, in_order=in_order)
+    if engine == "spark" and found.cluster is None:
+        found = spark.spread(found, spark.session(master))
     return dataclasses.replace(found, keep=settled(request.keep, found.layout))
 
 
@@ -153,7 +161,7 @@ def is_folder(path: str | os.PathLike[str]) -> bool:
     return not Path(path).suffix
 
 
-def _part(path: Path, format_: str, number: int = 0) -> Path:
+def part_path(path: Path, format_: str, number: int = 0) -> Path:
     """Return the name of a part of a folder, in this format if it can be cut into parts, else in Parquet."""
     suffix = FORMATS[format_].suffixes[0] if format_ in FORMATS and FORMATS[format_].is_remote else ".parquet"
     return path / f"part-{number:05}{suffix}"
@@ -163,7 +171,7 @@ def output_layout(path: str | os.PathLike[str], like: Layout) -> Layout:
     """Return the layout of a new file: as `like`, save for what the suffix of `path` decides."""
     path = Path(path)
     if is_folder(path):
-        return output_layout(_part(path, like.format), like)
+        return output_layout(part_path(path, like.format), like)
     name = format_of(path)
     if name == "parquet" and _has_geometry(like):
         name = "geoparquet"
@@ -219,7 +227,7 @@ def write_points(
         if is_folder(new):
             new.mkdir()
             for number, part in enumerate(_in_parts(checked)):
-                row.write(_part(new, layout.format, number), part, layout, statement)
+                row.write(part_path(new, layout.format, number), part, layout, statement)
         else:
             row.write(new, checked, layout, statement)
         if beside is not None:

@@ -125,6 +125,8 @@ class PointSource:
     is_stream: bool = False  # whether it can be read only once
     is_query: bool = False  # whether it is worked out anew for each reading, and so might differ
     close: Callable[[], object] = bool  # to be called when it will not be read again
+    shares: tuple[Callable[[], Iterator[Batch]], ...] = ()  # that can be read apart, together all of it
+    cluster: Any = None  # what reads it where it lies, if that is not here
 
     def batches(self) -> Iterator[Batch]:
         """Yield all records in order; no value of a record can make this fail."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pointveil.errors import InputError
 from pointveil.files.crs import DEGREES, chosen_crs
+from pointveil.formats import spark
 from pointveil.formats.base import Batch, DamagedError, Layout, PointSource, Request, make_batch, slices
 from pointveil.formats.codes import coded
 from pointveil.formats.columns import find_column, find_columns, no_columns, plain_layout, usual_names
@@ -205,6 +206,7 @@ READERS: dict[tuple[str, str], Callable[[Any, Request], PointSource]] = {
     ("pyarrow", "Table"): _from_table,
     ("pyarrow", "RecordBatch"): _from_table,
     ("pyarrow", "RecordBatchReader"): _from_reader,
+    ("pyspark", "DataFrame"): spark.read,
     ("polars", "DataFrame"): _from_polars,
     ("polars", "LazyFrame"): _from_polars,
     ("numpy", "ndarray"): _from_array,

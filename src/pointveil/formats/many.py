@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -33,7 +34,11 @@ def read(source: Any, found: Stamped, request: Request, read_file: Reader) -> Po
             yield from part.pieces()
 
     return PointSource(
-        dataclasses.replace(layout, left_out=tuple(left_out)), pieces, name=name, listed=partial(files_in, source)
+        dataclasses.replace(layout, left_out=tuple(left_out)),
+        pieces,
+        name=name,
+        listed=partial(files_in, source),
+        shares=tuple(share for part in parts for share in part.shares or (part.pieces,)),
     )
 
 
@@ -44,17 +49,19 @@ def _public(layout: Layout) -> tuple[object, ...]:
 
 def _part(file: File, request: Request, read_file: Reader) -> PointSource:
     """Open one of the files; the folders' names may say whose its records are."""
-    keys = hive_keys(file)
+    keys = hive_keys(file)  # of the path as it was said; it is opened by its whole path, for executors work elsewhere
+    file = file.absolute() if isinstance(file, Path) else file
     if request.person not in keys:
         return _with_keys(read_file(file, request), keys)
     part = read_file(file, dataclasses.replace(request, person=None))
     person = person_values([keys[request.person]])
 
-    def pieces() -> Iterator[Batch]:
-        for batch in part.pieces():
+    def named(pieces: Callable[[], Iterator[Batch]]) -> Iterator[Batch]:
+        for batch in pieces():
             yield dataclasses.replace(batch, person=pa.repeat(person[0], len(batch.coordinates)))
 
-    return _with_keys(dataclasses.replace(part, pieces=pieces), keys)
+    shares = tuple(partial(named, share) for share in part.shares)
+    return _with_keys(dataclasses.replace(part, pieces=partial(named, part.pieces), shares=shares), keys)
 
 
 def _with_keys(part: PointSource, keys: dict[str, str | None]) -> PointSource:

@@ -35,13 +35,16 @@ def read(path: File, request: Request) -> PointSource:
     """Open a Parquet file; its geometry column if it has one, else two columns of coordinates."""
     with opened(path) as file:
         layout = layout_of(file.schema_arrow, request, path.name)
-    return PointSource(layout, partial(_batches, path, layout, request), path)
+        groups = range(file.num_row_groups)
+    pieces = partial(_batches, path, layout, request)
+    return PointSource(layout, pieces, path, shares=tuple(partial(pieces, [group]) for group in groups))
 
 
-def _batches(path: File, layout: Layout, request: Request) -> Iterator[Batch]:
+def _batches(path: File, layout: Layout, request: Request, groups: list[int] | None = None) -> Iterator[Batch]:
     columns = needed_columns(layout, request)
     with opened(path) as file:
-        for batch in file.iter_batches(batch_size=_rows_at_once(file.metadata), columns=columns):
+        size = _rows_at_once(file.metadata)
+        for batch in file.iter_batches(batch_size=size, row_groups=groups, columns=columns):
             yield batch_of(batch, layout, request)
 
 

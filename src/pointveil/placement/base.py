@@ -16,7 +16,7 @@ class Placement(Protocol):
     """Places points within regions: `ask` has the vault, `draw` has not.
 
     It may also have `spends` (the purposes that it pays for; none if left out), `fills` ("regions" if left out) and
-    `post_processing`, as a partitioner has.
+    `post_processing`, as a partitioner has, and `gathers` (that it asks to scatter points, which a cluster refuses).
     """
 
     def ask(self, vault: Respondent, world: World, counted: Any, budget: Budget) -> Any:

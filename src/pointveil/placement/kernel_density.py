@@ -47,6 +47,7 @@ class KernelDensity:
     max_uses: int = 1
     side: int = 8
     spends: ClassVar[tuple[str, ...]] = ("place",)
+    gathers: ClassVar[bool] = True
     post_processing: ClassVar[tuple[str, ...]] = (
         "counts rounded, keeping the total",
         "blurred points spread uniformly over the land of their sites",

@@ -11,4 +11,5 @@ from pointveil.vault.questions import Share as Share
 from pointveil.vault.questions import Sites as Sites
 from pointveil.vault.rehearsal import Rehearsal as Rehearsal
 from pointveil.vault.rehearsal import scripted_statement as scripted_statement
+from pointveil.vault.vault import NO_GATHERING as NO_GATHERING
 from pointveil.vault.vault import Vault as Vault

@@ -59,18 +59,20 @@ class Rehearsal(Vault):
         keep: Any = (),
         ledger: None = None,
         threads: int | None = None,
+        engine: str = "local",
+        master: str | None = None,
     ) -> Rehearsal:
         """Open a rehearsal; `Vault.rehearse` says it all."""
         if ledger is not None:
             raise InputError("A rehearsal is not private: it is refused by the ledger.")
         protection = Protection() if person is None else Protection(max_points, person)
         kept = check_keep(keep)
-        points = open_points(source, columns=columns, crs=crs, person=person, keep=kept)
+        points = open_points(source, columns=columns, crs=crs, person=person, keep=kept, engine=engine, master=master)
         kept = points.keep
         key = hashlib.sha256(f"bounding {seed}".encode()).digest()[:16]
-        engine = make_engine(points, world, protection, kept, lambda: key, threads)
+        reading = make_engine(points, world, protection, kept, lambda: key, threads)
         account = Account(exact_epsilon(epsilon))
-        return cls(engine, world, account, protection, keep=kept, noise="exact", words=SeededWords(seed))
+        return cls(reading, world, account, protection, keep=kept, noise="exact", words=SeededWords(seed))
 
     @property
     def rehearsal(self) -> bool:

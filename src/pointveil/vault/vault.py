@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pointveil.cells.side_by_side import check_threads
 from pointveil.columns import Column, check_keep
-from pointveil.engines import AtMost, Engine, LocalEngine, NotOneByOneError, Tally, fresh_key, tried_alone
+from pointveil.engines import AtMost, Engine, LocalEngine, NotOneByOneError, SparkEngine, Tally, fresh_key, tried_alone
 from pointveil.errors import InputError
 from pointveil.files.places import public_name
 from pointveil.formats import DamagedError, Layout, PointSource, as_named, open_points
@@ -34,6 +34,10 @@ if TYPE_CHECKING:
     from pointveil.vault.rehearsal import Rehearsal
 
 MOST_CELLS = 50_000_000
+NO_GATHERING = (
+    "A cluster counts points and never gathers them, so it cannot blur them one by one as this method does. Take a "
+    "method without a kernel, such as veil; or files, with the engine of this machine."
+)
 MOST_BASE = 2**24  # cells of a raster whose counts are held, 8 bytes each
 Answer = TypeVar("Answer")
 
@@ -112,6 +116,8 @@ class Vault:
         purpose: dict[str, Any] | None = None,
         seed: int | None = None,
         threads: int | None = None,
+        engine: str = "local",
+        master: str | None = None,
     ) -> Vault:
         """Open a vault on a file or frame of private points.
 
@@ -142,13 +148,15 @@ class Vault:
         threads
             How many batches of records are worked on at the same time (default: as many as there are processors). No
             answer depends on it.
+        engine, master
+            "spark" has a cluster read the files: the one at this master, or of this process' session.
         """
         spendable = exact_epsilon(epsilon)
         protection = Protection() if person is None else Protection(max_points, person)
         kept = check_keep(keep)
-        points = open_points(source, columns=columns, crs=crs, person=person, keep=kept)
+        points = open_points(source, columns=columns, crs=crs, person=person, keep=kept, engine=engine, master=master)
         kept = points.keep
-        engine = make_engine(points, world, protection, kept, threads=threads)
+        reading = make_engine(points, world, protection, kept, threads=threads)
         pay: Callable[[bytes | None], Charge] | None = None
         book = open_ledger(ledger)
         if book is not None:
@@ -157,12 +165,12 @@ class Vault:
 
             def pay(content: bytes | None) -> Charge:
                 return book.charge(
-                    dataset=name, content=content, alike=engine.alike, epsilon=spendable, purpose=facts,
+                    dataset=name, content=content, alike=reading.alike, epsilon=spendable, purpose=facts,
                     request=request, seed=seed,
                 )  # fmt: skip
 
         stop = None if book is None else book.stop
-        return cls(engine, world, Account(spendable), protection, keep=kept, noise=noise, ledger=pay, stop=stop)
+        return cls(reading, world, Account(spendable), protection, keep=kept, noise=noise, ledger=pay, stop=stop)
 
     @classmethod
     def rehearse(cls, source: Any, world: World, *, epsilon: object, seed: int, **options: Any) -> Rehearsal:
@@ -212,6 +220,8 @@ class Vault:
         size = _checked_size(len(counts))
         if max_uses < 1 or len(wanted) != size:
             raise ValueError("max_uses must be at least 1, and wanted must have one number for each region.")
+        if not self.gathers:
+            raise InputError(NO_GATHERING)
         self._spend(Spend(share.purpose, share.epsilon, "scatter", size))
         region, site = ask(
             lambda: scatter_tokens(
@@ -255,6 +265,11 @@ class Vault:
     def points_per_unit(self) -> int:
         """How many points the protected unit may have."""
         return self.__protection.points
+
+    @property
+    def gathers(self) -> bool:
+        """Whether points can be blurred one by one, which takes a machine that may hold them all."""
+        return self.__engine.gathers
 
     @property
     def rehearsal(self) -> bool:
@@ -382,11 +397,14 @@ def make_engine(
     keep: tuple[Column, ...] = (),
     make_key: Callable[[], bytes] = fresh_key,
     threads: int | None = None,
-) -> LocalEngine:
+) -> Engine:
     """Return what reads, cleans and bounds the points."""
     at_most = None if protection.person is None else AtMost(protection.points, key=make_key())
     codes = tuple(column.codes for column in keep if column.size)
-    return LocalEngine(points, Cleaner.of(world, points.layout.crs), at_most, codes, check_threads(threads))
+    cleaner = Cleaner.of(world, points.layout.crs)
+    if points.cluster is not None:
+        return SparkEngine(points, cleaner, at_most, codes)
+    return LocalEngine(points, cleaner, at_most, codes, check_threads(threads))
 
 
 def locate_sites(
