@@ -207,7 +207,7 @@ class Vault:
         law = NOISES[self.__noise](share.epsilon / (self.points_per_unit * least))
         self._spend(Spend(share.purpose, share.epsilon, "crowding", size, least), cells)
         held = self._exact(cells, size)
-        crowded = held[held >= least].sum() + law.draw(1, self.__words)
+        crowded = held.sum(where=held >= least) + law.draw(1, self.__words)
         return NoisyCounts(crowded, share.purpose, share.epsilon, self.points_per_unit * least)
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
@@ -338,7 +338,7 @@ class Vault:
                 except BaseException:
                     counts.clear()  # nobody sees them, not even in the error's own trace
                     raise
-                self._hold(tallies, counts)
+                self.__held = _by_key(tallies, counts)
             return self.__charge
 
     def skip(self, share: Share, question: Asked, cells: int, least: int = 1) -> None:
@@ -352,17 +352,22 @@ class Vault:
         self.pay(cells)
 
     def _exact(self, cells: Cells, size: int) -> NDArray[np.int64]:
-        """Return how many points are in each cell, from the last reading if it has counted them, or else from another.
+        """Return how many points are in each cell; no error of working it out tells a number."""
+        return ask(lambda: self._counted(cells, size), self._paid)
+
+    def _counted(self, cells: Cells, size: int) -> NDArray[np.int64]:
+        """Return the same, from the last reading if it has counted them, or else from another.
 
         Every point is in at most one base cell, and that in at most one cell: so the sum over base cells is what a
         count of the cells themselves would be.
         """
         base = _counted_as(cells)
-        if (held := self.__held.get(_key(base))) is None or held[0].size != len(base):
+        held = self.__held.get(_key(base))
+        if held is None or held[0].size != len(base):
             tallies = self._tallies(cells)
             self.__held = {}  # before the next ones are made
-            self._hold(tallies, ask(lambda: self.__engine.sums(tallies), self._paid))
-            held = self.__held[_key(base)]
+            self.__held = found = _by_key(tallies, self.__engine.sums(tallies))
+            held = found[_key(base)]
         if base is cells:
             return held[1]
         lies_in, counts = cells.of_base, held[1]  # type: ignore[attr-defined]
@@ -375,9 +380,6 @@ class Vault:
         base = _counted_as(cells)
         more = getattr(base, "beside", ()) if getattr(self.__engine, "reads_again", True) else ()
         return [Tally(each, _checked_size(len(each))) for each in (base, *more)]
-
-    def _hold(self, tallies: list[Tally], counts: list[NDArray[np.int64]]) -> None:
-        self.__held = {_key(tally.cells): (tally, each) for tally, each in zip(tallies, counts, strict=True)}
 
     def __repr__(self) -> str:
         stamp = "Rehearsal, not private" if self.rehearsal else "Vault"
@@ -446,6 +448,10 @@ def _counted_as(cells: Cells) -> Cells:
 
 def _key(cells: Cells) -> Any:
     return getattr(cells, "key", id(cells))
+
+
+def _by_key(tallies: list[Tally], counts: list[NDArray[np.int64]]) -> dict[Any, tuple[Tally, NDArray[np.int64]]]:
+    return {_key(tally.cells): (tally, each) for tally, each in zip(tallies, counts, strict=True)}
 
 
 def _checked_size(size: int) -> int:
