@@ -38,6 +38,10 @@ NO_GATHERING = (
     "A cluster counts points and never gathers them, so it cannot blur them one by one as this method does. Take a "
     "method without a kernel, such as veil; or files, with the engine of this machine."
 )
+NOT_KEPT = (
+    "A request with a seed is charged once, however often it is asked, so its answers must be kept in the ledger. "
+    "Leave the seed out, and each time is charged; or use release."
+)
 MOST_BASE = 2**24  # cells of a raster whose counts are held, 8 bytes each
 Answer = TypeVar("Answer")
 
@@ -62,8 +66,10 @@ class Vault:
         "__engine",
         "__held",
         "__keep",
+        "__keeps_answers",
         "__ledger",
         "__lock",
+        "__must_keep",
         "__noise",
         "__protection",
         "__release",
@@ -85,6 +91,7 @@ class Vault:
         words: Callable[[int], NDArray[np.uint64]] = secure_words,
         ledger: Callable[[bytes | None], Charge] | None = None,
         stop: Callable[[int, Fraction], None] | None = None,
+        must_keep: bool = False,
     ) -> None:
         if noise not in NOISES:
             raise InputError(f"noise must be one of {', '.join(NOISES)}, not {noise!r}.")
@@ -92,6 +99,7 @@ class Vault:
         self.__keep, self.__noise, self.__words, self.__ledger, self.__stop = keep, noise, words, ledger, stop
         if words is not secure_words and not self.rehearsal:
             raise InputError("Only a rehearsal may take its randomness from elsewhere than the operating system.")
+        self.__must_keep, self.__keeps_answers = must_keep, False
         self.__lock = threading.Lock()
         self.__charge: Charge | None = None
         self.__held: dict[Any, tuple[Tally, NDArray[np.int64]]] = {}  # the exact counts of the last reading
@@ -144,7 +152,8 @@ class Vault:
             ledger; with None nothing is charged, and the statement says so); under which name; and what to write
             down with it.
         seed
-            Only for who keeps every answer in the ledger before anything is made of it: such a request is charged once.
+            Only for who keeps every answer in the ledger before anything is made of it, as `release` does: such a
+            request is charged once, so a vault that is asked without refuses to answer.
         threads
             How many batches of records are worked on at the same time (default: as many as there are processors). No
             answer depends on it.
@@ -170,7 +179,11 @@ class Vault:
                 )  # fmt: skip
 
         stop = None if book is None else book.stop
-        return cls(reading, world, Account(spendable), protection, keep=kept, noise=noise, ledger=pay, stop=stop)
+        resumes = book is not None and request is not None and seed is not None
+        return cls(
+            reading, world, Account(spendable), protection, keep=kept, noise=noise, ledger=pay, stop=stop,
+            must_keep=resumes,
+        )  # fmt: skip
 
     @classmethod
     def rehearse(cls, source: Any, world: World, *, epsilon: object, seed: int, **options: Any) -> Rehearsal:
@@ -316,13 +329,16 @@ class Vault:
         """What stays paid if a question fails: all of it, where it is charged in advance."""
         return self.__account.spent if self.__ledger is None else self.epsilon
 
-    def pay(self, cells: Cells | None = None) -> Charge | None:
+    def pay(self, cells: Cells | None = None, *, keeps: bool = False) -> Charge | None:
         """Charge the whole epsilon to the ledger, if there is one and that was not done yet; one thread at a time.
+
+        `keeps` says that every answer will be kept in the ledger before anything is made of it.
 
         The reading that finds out which account to charge also counts the cells of the first question, if they are
         told. The exact counts wait here, and are dropped if the charge is refused (docs/ledger.md, "One reading").
         """
         with self.__lock:
+            self.__keeps_answers = self.__keeps_answers or keeps
             if self.__ledger is not None and self.__charge is None:
                 tallies = [] if cells is None else self._tallies(cells)
                 try:
@@ -347,6 +363,8 @@ class Vault:
 
     def _spend(self, spend: Spend, cells: Cells | None = None) -> None:
         """Write the price down before anything is asked, in the ledger too, if there is one."""
+        if self.__must_keep and not self.__keeps_answers:
+            raise InputError(NOT_KEPT)
         with self.__lock:
             self.__account.spend(spend)
         self.pay(cells)
