@@ -179,6 +179,17 @@ def test_data_that_cannot_be_read_are_charged_all_the_same(
     assert [account.spent for account in ledger.accounts()] == [1]
 
 
+def test_what_was_charged_by_name_alone_is_not_read_later(plain_world: World, tmp_path: Path) -> None:
+    """A file that could not be read at first would not be known again by its content under another name."""
+    ledger = Ledger(tmp_path / "ledger.db")
+    vault = Vault.open(table(), plain_world, epsilon=2, ledger=ledger, dataset="trips")
+    with pytest.raises(MemoryError):
+        vault.count(TooMuch(), WHOLE)
+
+    with pytest.raises(BudgetError, match="closed"):
+        vault.count(Everywhere(), WHOLE)
+
+
 def test_a_file_that_changes_between_questions_is_refused(
     plain_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -346,7 +346,9 @@ class Vault:
                         lambda: (self.__engine.sums(tallies), self.__engine.digest())[::-1], self._paid
                     )
                 except (RuntimeError, MemoryError, NotOneByOneError):
-                    # Whether the data could be read is an answer too, so it is paid for like any other: by name.
+                    # Whether the data could be read is an answer too, so it is paid for like any other: by name. Nothing
+                    # more is asked: what could be read next time would not have been charged by its content.
+                    self.__account.close()
                     self.__charge = self.__ledger(None)
                     raise
                 try:
