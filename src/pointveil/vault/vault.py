@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -28,7 +28,7 @@ from pointveil.vault.kernel import scatter_tokens
 from pointveil.vault.noise import NOISES, secure_words
 from pointveil.vault.protection import Protection
 from pointveil.vault.questions import Cells, Share, Sites
-from pointveil.world import World
+from pointveil.world import Prior, World
 
 if TYPE_CHECKING:
     from pointveil.vault.rehearsal import Rehearsal
@@ -65,6 +65,7 @@ class Vault:
         "__charge",
         "__engine",
         "__held",
+        "__is_paid",
         "__keep",
         "__keeps_answers",
         "__ledger",
@@ -89,7 +90,7 @@ class Vault:
         keep: tuple[Column, ...] = (),
         noise: str = "exact",
         words: Callable[[int], NDArray[np.uint64]] = secure_words,
-        ledger: Callable[[bytes | None], Charge] | None = None,
+        ledger: Callable[[bytes | None], Charge | None] | None = None,
         stop: Callable[[int, Fraction], None] | None = None,
         must_keep: bool = False,
     ) -> None:
@@ -102,6 +103,7 @@ class Vault:
         self.__must_keep, self.__keeps_answers = must_keep, False
         self.__lock = threading.Lock()
         self.__charge: Charge | None = None
+        self.__is_paid = False
         self.__held: dict[Any, tuple[Tally, NDArray[np.int64]]] = {}  # the exact counts of the last reading
         self.__release = secrets.token_hex(16)
 
@@ -166,7 +168,7 @@ class Vault:
         points = open_points(source, columns=columns, crs=crs, person=person, keep=kept, engine=engine, master=master)
         kept = points.keep
         reading = make_engine(points, world, protection, kept, threads=threads)
-        pay: Callable[[bytes | None], Charge] | None = None
+        pay: Callable[[bytes | None], Charge | None] | None = None
         book = open_ledger(ledger)
         if book is not None:
             name = dataset or public_name(as_named(source))
@@ -177,6 +179,11 @@ class Vault:
                     dataset=name, content=content, alike=reading.alike, epsilon=spendable, purpose=facts,
                     request=request, seed=seed,
                 )  # fmt: skip
+
+        elif world.prior is not None:
+
+            def pay(content: bytes | None) -> None:
+                refuse_copy(world.prior, content, reading.alike)
 
         stop = None if book is None else book.stop
         resumes = book is not None and request is not None and seed is not None
@@ -327,7 +334,7 @@ class Vault:
     @property
     def _paid(self) -> Fraction:
         """What stays paid if a question fails: all of it, where it is charged in advance."""
-        return self.__account.spent if self.__ledger is None else self.epsilon
+        return self.__account.spent if self.__stop is None else self.epsilon
 
     def pay(self, cells: Cells | None = None, *, keeps: bool = False) -> Charge | None:
         """Charge the whole epsilon to the ledger, if there is one and that was not done yet; one thread at a time.
@@ -339,23 +346,24 @@ class Vault:
         """
         with self.__lock:
             self.__keeps_answers = self.__keeps_answers or keeps
-            if self.__ledger is not None and self.__charge is None:
+            if self.__ledger is not None and not self.__is_paid:
                 tallies = [] if cells is None else self._tallies(cells)
                 try:
                     content, counts = ask(
                         lambda: (self.__engine.sums(tallies), self.__engine.digest())[::-1], self._paid
                     )
                 except (RuntimeError, MemoryError, NotOneByOneError):
-                    # Whether the data could be read is an answer too, so it is paid for like any other: by name. Nothing
-                    # more is asked: what could be read next time would not have been charged by its content.
+                    # Whether the data could be read is an answer too, so it is paid for like any other: by name.
+                    # Nothing more is asked: what is read next time would not have been charged by its content.
                     self.__account.close()
-                    self.__charge = self.__ledger(None)
+                    self.__charge, self.__is_paid = self.__ledger(None), True
                     raise
                 try:
                     self.__charge = self.__ledger(content)
                 except BaseException:
                     counts.clear()  # nobody sees them, not even in the error's own trace
                     raise
+                self.__is_paid = True
                 self.__held = _by_key(tallies, counts)
             return self.__charge
 
@@ -439,6 +447,13 @@ def locate_sites(
     known = (region >= 0) & (region < len(counts))
     known[known] = (site[known] >= 0) & (site[known] < counts[region[known]])
     return region[known], site[known]
+
+
+def refuse_copy(prior: Prior | None, content: bytes | None, alike: Iterable[bytes]) -> None:
+    """Raise if a prior is a copy of the private points; a ledger refuses this itself, and knows other private files."""
+    ours = {digest.hex() for digest in (content, *alike) if digest is not None}
+    if prior is not None and ours & {*prior.content}:
+        raise InputError(f"{prior.source['name']}, the prior, holds private data: the same points. It must be public.")
 
 
 def ask(question: Callable[[], Answer], paid: Fraction) -> Answer:
