@@ -3,9 +3,11 @@
 import os
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,7 +17,7 @@ import pytest
 
 from pointveil.cells import Everywhere, Grid
 from pointveil.cli import main
-from pointveil.engines import local
+from pointveil.engines import local, spark
 from pointveil.errors import BudgetError, InputError
 from pointveil.ledger import Ledger
 from pointveil.vault import Share, Vault
@@ -308,3 +310,14 @@ def test_the_command_line_ends_with_2_for_a_damaged_file(
 
     said = " ".join(capsys.readouterr().err.split())
     assert "people.parquet is damaged: not all of it can be read. Epsilon 1/2 stays paid." in said
+
+
+def test_the_log_of_a_cluster_shows_nothing_of_what_failed_in_a_task() -> None:
+    class Failing:
+        def count(self, batches: object) -> NoReturn:
+            raise ValueError(f"a record of alice: {batches}")
+
+    with pytest.raises(RuntimeError, match="a task failed") as caught:
+        list(spark._run(SimpleNamespace(value=Failing()), "count", iter(())))
+
+    assert "alice" not in "".join(traceback.format_exception(caught.value))

@@ -276,7 +276,7 @@ def _guarded() -> Iterator[None]:
         told = BROKEN
     except Exception:  # noqa: BLE001 - as said
         told = "pointveil: a task failed"
-    raise RuntimeError(told)
+    raise RuntimeError(told) from None  # or its trace would show what was caught: this is still within its handling
 
 
 def _filled(totals: list[Ints]) -> Iterator[Any]:
