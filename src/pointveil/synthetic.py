@@ -248,7 +248,7 @@ class SyntheticPoints:
         chosen = None
         if time is not None:
             number, column = counting.time_of(map(from_dict, self.statement.columns))
-            chosen = counting.bins_of(time, column)[self._codes()[number]]
+            chosen = counting.bins_of(time, column)[self._codes(Chunk(self.coordinates, self.kept))[number]]
         return counting.count_in(self.coordinates, self.crs, area, self.statement, chosen, crs)
 
     def plot(self, ax: Any = None) -> Any:
