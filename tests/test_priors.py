@@ -20,7 +20,7 @@ from pointveil.errors import InputError, VerificationError
 from pointveil.estimate.guide import likeness, relative_density
 from pointveil.evaluation import MEASURES, Comparison
 from pointveil.ground import raster_of
-from pointveil.ledger import Ledger
+from pointveil.ledger import OWN, Ledger, Own
 from pointveil.methods import METHODS
 from pointveil.partition import PlaceMasses
 from pointveil.partition.veil import cell_weights
@@ -141,9 +141,10 @@ def test_the_private_points_are_refused_as_a_prior_before_any_charge(
     assert not (tmp_path / "out.parquet").exists()
 
 
-def test_a_vault_refuses_them_too(people_file: Path, world: World, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ledger", [OWN, None])
+def test_a_vault_refuses_them_too(people_file: Path, world: World, tmp_path: Path, ledger: Own | None) -> None:
     shutil.copy(people_file, tmp_path / "copy.parquet")
-    vault = Vault.open(people_file, with_prior(world, tmp_path / "copy.parquet"), epsilon=1)
+    vault = Vault.open(people_file, with_prior(world, tmp_path / "copy.parquet"), epsilon=1, ledger=ledger)
 
     with pytest.raises(InputError, match="holds private data"):
         pv.survey(vault)

@@ -401,7 +401,7 @@ class Recorder:
             self.answers.append(ask())
             return self.answers[-1]
         assert isinstance(self.vault, Vault)  # noqa: S101 - nothing else has a ledger
-        charge, number = self.vault.pay(cells), len(self.answers)
+        charge, number = self.vault.pay(cells, keeps=True), len(self.answers)
         assert charge is not None  # noqa: S101 - it has a ledger
         asked = f"{question} {share.purpose} {share.epsilon} {self.points_per_unit} {size} {details}".rstrip()
         kept = self.ledger.kept_answer(charge, number, asked)

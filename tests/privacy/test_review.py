@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -141,6 +142,30 @@ def test_a_failure_carries_nothing_of_the_points(cells: TooMuch | Broken, plain_
     assert caught.value.__cause__ is None
 
 
+class TooLong(np.ndarray):
+    """An array of which no part can be taken for want of memory, which tells how long the part would be."""
+
+    def __getitem__(self, rows: Any) -> NoReturn:
+        raise MemoryError(f"Unable to allocate an array with shape {np.asarray(rows).shape}")
+
+
+class Halves(Everywhere):
+    """Cells that are made of others, which cannot be added up."""
+
+    base = Grid((0.0, 0.0, 5000.0, 5000.0), 4, 4)
+    of_base = np.zeros(16, dtype=np.int64).view(TooLong)
+
+
+def test_adding_up_finer_cells_tells_no_number_if_memory_is_short(plain_world: World) -> None:
+    vault = Vault.open(table(), plain_world, epsilon=1)
+
+    with pytest.raises(MemoryError) as caught:
+        vault.count(Halves(), WHOLE)
+
+    assert "shape" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
 def test_data_that_cannot_be_read_are_charged_all_the_same(
     plain_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -152,6 +177,17 @@ def test_data_that_cannot_be_read_are_charged_all_the_same(
         vault.count(Everywhere(), WHOLE)
 
     assert [account.spent for account in ledger.accounts()] == [1]
+
+
+def test_what_was_charged_by_name_alone_is_not_read_later(plain_world: World, tmp_path: Path) -> None:
+    """A file that could not be read at first would not be known again by its content under another name."""
+    ledger = Ledger(tmp_path / "ledger.db")
+    vault = Vault.open(table(), plain_world, epsilon=2, ledger=ledger, dataset="trips")
+    with pytest.raises(MemoryError):
+        vault.count(TooMuch(), WHOLE)
+
+    with pytest.raises(BudgetError, match="closed"):
+        vault.count(Everywhere(), WHOLE)
 
 
 def test_a_file_that_changes_between_questions_is_refused(

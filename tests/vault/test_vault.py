@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pointveil.cells import Everywhere, Grid
 from pointveil.errors import BudgetError, InputError
 from pointveil.ledger import Ledger
+from pointveil.releases import survey
 from pointveil.vault import Share, Vault
 from pointveil.world import World
 
@@ -287,3 +288,21 @@ def test_points_in_another_crs_are_brought_into_the_world(crs: str, people: Coor
     points = gpd.GeoDataFrame(geometry=gpd.points_from_xy(*people.T), crs="EPSG:4326").to_crs(crs)
 
     assert abs(exact(points, world) - exact(frame(people), world)) <= 1
+
+
+def test_a_request_that_is_charged_once_is_not_answered_twice(people: Coordinates, world: World) -> None:
+    """Two answers with noise of their own would cost twice what was charged."""
+
+    def asked(**options: Any) -> Vault:
+        return Vault.open(frame(people), world, epsilon=1, dataset="monthly", request="may", **options)
+
+    with pytest.raises(InputError, match="must be kept"):
+        asked(seed=1).count(Everywhere(), WHOLE)
+    with pytest.raises(InputError, match="must be kept"):
+        survey(asked(seed=1), "ugrid-uni")
+    assert Ledger().find("monthly") is None
+    for _ in range(2):
+        asked().count(Everywhere(), WHOLE)
+    account = Ledger().find("monthly")
+    assert account is not None
+    assert account.spent == 2

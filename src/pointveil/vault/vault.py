@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from os import PathLike
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
@@ -28,7 +28,7 @@ from pointveil.vault.kernel import scatter_tokens
 from pointveil.vault.noise import NOISES, secure_words
 from pointveil.vault.protection import Protection
 from pointveil.vault.questions import Cells, Share, Sites
-from pointveil.world import World
+from pointveil.world import Prior, World
 
 if TYPE_CHECKING:
     from pointveil.vault.rehearsal import Rehearsal
@@ -37,6 +37,10 @@ MOST_CELLS = 50_000_000
 NO_GATHERING = (
     "A cluster counts points and never gathers them, so it cannot blur them one by one as this method does. Take a "
     "method without a kernel, such as veil; or files, with the engine of this machine."
+)
+NOT_KEPT = (
+    "A request with a seed is charged once, however often it is asked, so its answers must be kept in the ledger. "
+    "Leave the seed out, and each time is charged; or use release."
 )
 MOST_BASE = 2**24  # cells of a raster whose counts are held, 8 bytes each
 Answer = TypeVar("Answer")
@@ -61,9 +65,12 @@ class Vault:
         "__charge",
         "__engine",
         "__held",
+        "__is_paid",
         "__keep",
+        "__keeps_answers",
         "__ledger",
         "__lock",
+        "__must_keep",
         "__noise",
         "__protection",
         "__release",
@@ -83,8 +90,9 @@ class Vault:
         keep: tuple[Column, ...] = (),
         noise: str = "exact",
         words: Callable[[int], NDArray[np.uint64]] = secure_words,
-        ledger: Callable[[bytes | None], Charge] | None = None,
+        ledger: Callable[[bytes | None], Charge | None] | None = None,
         stop: Callable[[int, Fraction], None] | None = None,
+        must_keep: bool = False,
     ) -> None:
         if noise not in NOISES:
             raise InputError(f"noise must be one of {', '.join(NOISES)}, not {noise!r}.")
@@ -92,8 +100,10 @@ class Vault:
         self.__keep, self.__noise, self.__words, self.__ledger, self.__stop = keep, noise, words, ledger, stop
         if words is not secure_words and not self.rehearsal:
             raise InputError("Only a rehearsal may take its randomness from elsewhere than the operating system.")
+        self.__must_keep, self.__keeps_answers = must_keep, False
         self.__lock = threading.Lock()
         self.__charge: Charge | None = None
+        self.__is_paid = False
         self.__held: dict[Any, tuple[Tally, NDArray[np.int64]]] = {}  # the exact counts of the last reading
         self.__release = secrets.token_hex(16)
 
@@ -144,7 +154,8 @@ class Vault:
             ledger; with None nothing is charged, and the statement says so); under which name; and what to write
             down with it.
         seed
-            Only for who keeps every answer in the ledger before anything is made of it: such a request is charged once.
+            Only for who keeps every answer in the ledger before anything is made of it, as `release` does: such a
+            request is charged once, so a vault that is asked without refuses to answer.
         threads
             How many batches of records are worked on at the same time (default: as many as there are processors). No
             answer depends on it.
@@ -157,7 +168,7 @@ class Vault:
         points = open_points(source, columns=columns, crs=crs, person=person, keep=kept, engine=engine, master=master)
         kept = points.keep
         reading = make_engine(points, world, protection, kept, threads=threads)
-        pay: Callable[[bytes | None], Charge] | None = None
+        pay: Callable[[bytes | None], Charge | None] | None = None
         book = open_ledger(ledger)
         if book is not None:
             name = dataset or public_name(as_named(source))
@@ -169,8 +180,17 @@ class Vault:
                     request=request, seed=seed,
                 )  # fmt: skip
 
+        elif world.prior is not None:
+
+            def pay(content: bytes | None) -> None:
+                refuse_copy(world.prior, content, reading.alike)
+
         stop = None if book is None else book.stop
-        return cls(reading, world, Account(spendable), protection, keep=kept, noise=noise, ledger=pay, stop=stop)
+        resumes = book is not None and request is not None and seed is not None
+        return cls(
+            reading, world, Account(spendable), protection, keep=kept, noise=noise, ledger=pay, stop=stop,
+            must_keep=resumes,
+        )  # fmt: skip
 
     @classmethod
     def rehearse(cls, source: Any, world: World, *, epsilon: object, seed: int, **options: Any) -> Rehearsal:
@@ -207,7 +227,7 @@ class Vault:
         law = NOISES[self.__noise](share.epsilon / (self.points_per_unit * least))
         self._spend(Spend(share.purpose, share.epsilon, "crowding", size, least), cells)
         held = self._exact(cells, size)
-        crowded = held[held >= least].sum() + law.draw(1, self.__words)
+        crowded = held.sum(where=held >= least) + law.draw(1, self.__words)
         return NoisyCounts(crowded, share.purpose, share.epsilon, self.points_per_unit * least)
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
@@ -314,16 +334,19 @@ class Vault:
     @property
     def _paid(self) -> Fraction:
         """What stays paid if a question fails: all of it, where it is charged in advance."""
-        return self.__account.spent if self.__ledger is None else self.epsilon
+        return self.__account.spent if self.__stop is None else self.epsilon
 
-    def pay(self, cells: Cells | None = None) -> Charge | None:
+    def pay(self, cells: Cells | None = None, *, keeps: bool = False) -> Charge | None:
         """Charge the whole epsilon to the ledger, if there is one and that was not done yet; one thread at a time.
+
+        `keeps` says that every answer will be kept in the ledger before anything is made of it.
 
         The reading that finds out which account to charge also counts the cells of the first question, if they are
         told. The exact counts wait here, and are dropped if the charge is refused (docs/ledger.md, "One reading").
         """
         with self.__lock:
-            if self.__ledger is not None and self.__charge is None:
+            self.__keeps_answers = self.__keeps_answers or keeps
+            if self.__ledger is not None and not self.__is_paid:
                 tallies = [] if cells is None else self._tallies(cells)
                 try:
                     content, counts = ask(
@@ -331,14 +354,17 @@ class Vault:
                     )
                 except (RuntimeError, MemoryError, NotOneByOneError):
                     # Whether the data could be read is an answer too, so it is paid for like any other: by name.
-                    self.__charge = self.__ledger(None)
+                    # Nothing more is asked: what is read next time would not have been charged by its content.
+                    self.__account.close()
+                    self.__charge, self.__is_paid = self.__ledger(None), True
                     raise
                 try:
                     self.__charge = self.__ledger(content)
                 except BaseException:
                     counts.clear()  # nobody sees them, not even in the error's own trace
                     raise
-                self._hold(tallies, counts)
+                self.__is_paid = True
+                self.__held = _by_key(tallies, counts)
             return self.__charge
 
     def skip(self, share: Share, question: Asked, cells: int, least: int = 1) -> None:
@@ -347,22 +373,29 @@ class Vault:
 
     def _spend(self, spend: Spend, cells: Cells | None = None) -> None:
         """Write the price down before anything is asked, in the ledger too, if there is one."""
+        if self.__must_keep and not self.__keeps_answers:
+            raise InputError(NOT_KEPT)
         with self.__lock:
             self.__account.spend(spend)
         self.pay(cells)
 
     def _exact(self, cells: Cells, size: int) -> NDArray[np.int64]:
-        """Return how many points are in each cell, from the last reading if it has counted them, or else from another.
+        """Return how many points are in each cell; no error of working it out tells a number."""
+        return ask(lambda: self._counted(cells, size), self._paid)
+
+    def _counted(self, cells: Cells, size: int) -> NDArray[np.int64]:
+        """Return the same, from the last reading if it has counted them, or else from another.
 
         Every point is in at most one base cell, and that in at most one cell: so the sum over base cells is what a
         count of the cells themselves would be.
         """
         base = _counted_as(cells)
-        if (held := self.__held.get(_key(base))) is None or held[0].size != len(base):
+        held = self.__held.get(_key(base))
+        if held is None or held[0].size != len(base):
             tallies = self._tallies(cells)
             self.__held = {}  # before the next ones are made
-            self._hold(tallies, ask(lambda: self.__engine.sums(tallies), self._paid))
-            held = self.__held[_key(base)]
+            self.__held = found = _by_key(tallies, self.__engine.sums(tallies))
+            held = found[_key(base)]
         if base is cells:
             return held[1]
         lies_in, counts = cells.of_base, held[1]  # type: ignore[attr-defined]
@@ -375,9 +408,6 @@ class Vault:
         base = _counted_as(cells)
         more = getattr(base, "beside", ()) if getattr(self.__engine, "reads_again", True) else ()
         return [Tally(each, _checked_size(len(each))) for each in (base, *more)]
-
-    def _hold(self, tallies: list[Tally], counts: list[NDArray[np.int64]]) -> None:
-        self.__held = {_key(tally.cells): (tally, each) for tally, each in zip(tallies, counts, strict=True)}
 
     def __repr__(self) -> str:
         stamp = "Rehearsal, not private" if self.rehearsal else "Vault"
@@ -419,6 +449,13 @@ def locate_sites(
     return region[known], site[known]
 
 
+def refuse_copy(prior: Prior | None, content: bytes | None, alike: Iterable[bytes]) -> None:
+    """Raise if a prior is a copy of the private points; a ledger refuses this itself, and knows other private files."""
+    ours = {digest.hex() for digest in (content, *alike) if digest is not None}
+    if prior is not None and ours & {*prior.content}:
+        raise InputError(f"{prior.source['name']}, the prior, holds private data: the same points. It must be public.")
+
+
 def ask(question: Callable[[], Answer], paid: Fraction) -> Answer:
     """Return the exact answer; if it fails, say so without a word about the points, and let no value warn."""
     fault: Exception
@@ -446,6 +483,10 @@ def _counted_as(cells: Cells) -> Cells:
 
 def _key(cells: Cells) -> Any:
     return getattr(cells, "key", id(cells))
+
+
+def _by_key(tallies: list[Tally], counts: list[NDArray[np.int64]]) -> dict[Any, tuple[Tally, NDArray[np.int64]]]:
+    return {_key(tally.cells): (tally, each) for tally, each in zip(tallies, counts, strict=True)}
 
 
 def _checked_size(size: int) -> int:
