@@ -50,6 +50,7 @@ def test_every_method_asks_the_total_first_and_stops_for_its_share_alone(
 
     (account,) = Ledger(tmp_path / "ledger.db").accounts()
     assert (account.spent, account.charges) == (share, 1)
+    assert account.units == (("point", share),)
     assert kinds(tmp_path)[-3:] == ["charge", "answer", "stop"]
     assert Ledger(tmp_path / "ledger.db").verify() == []
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("out")] == []
