@@ -11,7 +11,7 @@ from scipy.spatial import KDTree
 import pointveil as pv
 from pointveil.demo import city
 from pointveil.demo.people import people
-from pointveil.margins import margins_of, unevenness
+from pointveil.margins import margins_of, unevenness, with_margins
 from pointveil.statement import Margins, parse_statement
 from pointveil.surveys import Survey
 from pointveil.vault import NoisyCounts, Vault
@@ -164,3 +164,14 @@ def test_between_the_knots_deviations_are_log_linear_and_beyond_them_as_at_the_e
 def test_a_table_that_does_not_fit_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Margins.model_validate(SMALL.model_dump() | wrong)
+
+
+def test_margins_that_cannot_be_worked_out_do_not_cost_a_release_that_is_paid_for(
+    surveyed: Survey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_solution(*_: object) -> None:
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr("pointveil.margins._fit", no_solution)
+
+    assert with_margins(surveyed).statement.margins is None

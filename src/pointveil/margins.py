@@ -73,7 +73,11 @@ class Circles(NamedTuple):
 
 def with_margins(survey: Survey) -> Survey:
     """Return the same survey with a statement that says how far counts may be off."""
-    found = dataclasses.replace(survey, statement=survey.statement.model_copy(update={"margins": margins_of(survey)}))
+    try:
+        margins = margins_of(survey)
+    except (ValueError, ArithmeticError):  # of numpy's solver, or of numbers that no margin may have
+        margins = None  # the answers are paid for: a release without margins is better than none
+    found = dataclasses.replace(survey, statement=survey.statement.model_copy(update={"margins": margins}))
     found.__dict__["prepared"] = survey.prepared  # known already
     return found
 

@@ -27,6 +27,7 @@ class ScriptedVault:
     layout: Layout = field(default_factory=lambda: Layout("csv", x="lon", y="lat"))
     keep: tuple[Column, ...] = ()  # columns that are kept beside the place
     rehearsal: bool = True
+    gathers: bool = True  # it scatters, too
 
     @property
     def left(self) -> Fraction:

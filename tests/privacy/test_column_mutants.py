@@ -137,8 +137,8 @@ LINES = (
     Line(
         "persons are not bounded where columns are kept",
         "vault.rehearsal",
-        "engine = make_engine(points, world, protection, kept, lambda: key, threads)",
-        "engine = make_engine(points, world, Protection() if kept else protection, kept, lambda: key, threads)",
+        "reading = make_engine(points, world, protection, kept, lambda: key, threads)",
+        "reading = make_engine(points, world, Protection() if kept else protection, kept, lambda: key, threads)",
         probes.no_value_is_chosen_rather_than_another,
     ),
     # noise, and what it costs
@@ -251,9 +251,9 @@ LINES = (
     # the ledger
     Line(
         "a request does not know its columns",
-        "releases",
-        'facts["keep"] = [column.to_dict() for column in kept_columns]',
-        "pass",
+        "orders",
+        '{"keep": [column.to_dict() for column in settled.keep]} if settled.keep else {}',
+        "{}",
         probes.a_request_is_for_its_columns,
     ),
     Line(

@@ -48,7 +48,7 @@ NOISED = "noisy = self._exact(cells, size) + law.draw(size, self.__words)"
 PER_USE = "epsilon_per_use=share.epsilon / (self.points_per_unit * max_uses)"
 TO_STEPS = "self.plane.to_steps(self._transformed(coordinates[block]))"
 FAULT = 'fault = RuntimeError("The question could not be answered; its price stays paid.")'
-MIXED = "mixed = _mix(lattice[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ _mix(lattice[:, 1]))"
+MIXED = "mixed = mix(lattice[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ mix(lattice[:, 1]))"
 
 LINES = (
     # where random bits come from
@@ -208,7 +208,7 @@ LINES = (
         "exact counts that outlive a refused charge",
         "vault.vault",
         "counts.clear()",
-        "self._hold(tallies, counts)",
+        "self.__held = _by_key(tallies, counts)",
         probes.a_refused_charge_drops_what_was_counted,
     ),
     Line(
@@ -293,7 +293,7 @@ LINES = (
         "a fingerprint of one axis",
         "engines.local",
         MIXED,
-        "mixed = _mix(lattice[:, 0])",
+        "mixed = mix(lattice[:, 0])",
         probes.a_file_is_known_again_in_any_order_and_format,
     ),
     # what is said

@@ -135,7 +135,7 @@ def read_points(
     """
     if isinstance(points, SyntheticPoints):
         codes = read_points(points.to_arrow(), world, columns=points.layout.names, keep=keep).codes if keep else ()
-        return Read(_converted(points.coordinates, points.crs, world), codes, keep, points.crs)
+        return Read(_converted(points.coordinates, points.crs, world), codes, keep, crs=points.crs)
     if isinstance(points, np.ndarray | list) and not is_named(points):
         xy = np.asarray(points, dtype=np.float64)
         if xy.ndim != 2 or xy.shape[1] != 2:
