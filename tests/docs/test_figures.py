@@ -31,7 +31,12 @@ def test_both_tables_of_beliefs_are_read() -> None:
 
 @pytest.mark.parametrize("image", sorted((ROOT / "docs" / "images").iterdir()), ids=lambda image: image.name)
 def test_every_figure_is_made_by_a_script_or_a_command_and_shown(image: Path) -> None:
-    makers = [*ROOT.glob("scripts/*.py"), *ROOT.glob("benchmarks/*.py"), ROOT / "src/pointveil/lab/experiments/figures.py", ROOT / "Makefile"]
+    makers = [
+        *ROOT.glob("scripts/*.py"),
+        *ROOT.glob("benchmarks/*.py"),
+        ROOT / "src/pointveil/lab/experiments/figures.py",
+        ROOT / "Makefile",
+    ]
     name = re.escape(image.stem.removeprefix("results-"))
 
     assert any(re.search(rf"\b{name}\b", maker.read_text(encoding="utf-8")) for maker in makers)

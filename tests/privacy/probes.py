@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from pointveil.cells import Everywhere, Grid
-from pointveil.engines import LocalEngine
+from pointveil.engines import LocalEngine, likeness
 from pointveil.errors import BudgetError, InputError
 from pointveil.lab.audit.files import run, small_batches, world_file
 from pointveil.lab.audit.subjects import overheard, shrunk
@@ -278,9 +278,9 @@ def without_hashes(statement: dict[str, Any]) -> dict[str, Any]:
     return statement
 
 
-def crowd(count: int = 60) -> list[Record]:
-    """Return people in a corner, some with several records."""
-    places = np.round(np.random.default_rng(2).normal((10.004, 50.003), 0.0004, (count, 2)), 7).tolist()
+def crowd(count: int = 60, east: float = 10.004) -> list[Record]:
+    """Return people around a place, some with several records."""
+    places = np.round(np.random.default_rng(2).normal((east, 50.003), 0.0004, (count, 2)), 7).tolist()
     return [(x, y, f"p{number % 25}") for number, (x, y) in enumerate(places)]
 
 
@@ -315,7 +315,7 @@ def a_neighbour_changes_nothing_but_noisy_numbers(folder: Path) -> None:
 def a_copy_under_another_name_is_not_told(folder: Path) -> None:
     """The owner's ledger knows a renamed copy; the statement reads the same for a copy and for a stranger's file."""
     said = []
-    for name, second in {"copy": crowd(), "stranger": [(x + 0.003, y, who) for x, y, who in crowd()]}.items():
+    for name, second in {"copy": crowd(), "stranger": crowd(east=10.007)}.items():
         ledger = Ledger(folder / f"{name}.db")
         for file, records in {"first": crowd(), "second": second}.items():
             path = write(folder / f"{file}.csv", records)
@@ -646,8 +646,16 @@ def every_question_costs_its_share(folder: Path) -> None:
 
 
 def a_file_is_known_again_in_any_order_and_format(folder: Path) -> None:
-    """A shuffled copy in another format, in other batches, is charged to the same account; another file is not."""
-    ledger = Ledger(folder / "ledger.db")
+    """A shuffled copy in another format, in other batches, is charged to the same account; another file is not.
+
+    With samples of places and without them, where the fingerprint of all places alone can tell.
+    """
+    for sample in (likeness.SAMPLE, 10**6):
+        with patch.object(likeness, "SAMPLE", sample):
+            _known_again(folder, Ledger(folder / f"{sample}.db"))
+
+
+def _known_again(folder: Path, ledger: Ledger) -> None:
     records = crowd()
     mixed = [records[number] for number in np.random.default_rng(1).permutation(len(records))]
     other = [(x, 50.006, who) for x, _, who in records]
