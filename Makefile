@@ -8,8 +8,9 @@ PYTEST := -m pytest -q -n 2 --dist worksteal
 # Minutes of attacks, crashes and odd files, a browser and servers: run once, without measuring what they cover.
 LONG := tests/browser tests/crash tests/fuzz tests/lab/audit tests/privacy/test_crashes.py tests/servers
 SHORT := $(addprefix --ignore=,$(LONG))
-# What breaks our own code on purpose, or computes with numpy alone: the same with any version and without extras.
-OURS := tests/lab tests/paper tests/privacy/test_mutants.py tests/privacy/test_column_mutants.py
+# What breaks our own code on purpose, computes with numpy alone or reads the docs: the same with any version and
+# without extras.
+OURS := tests/docs tests/lab tests/paper tests/privacy
 # In per cent of the lines, without what other processes run.
 COVERAGE_FLOOR := 94
 # For all readers together; an hour finds more.
