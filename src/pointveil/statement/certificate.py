@@ -100,7 +100,9 @@ def _left_out(statement: Statement) -> dict[str, str]:
     output, most = statement.output, statement.guarantee.points_per_unit
     kept = "the coordinates" if output is None else ", ".join(output.columns)
     bounds = ", ".join(f"{side:g}" for side in statement.domain.bounds)
-    people = {} if statement.guarantee.unit == ONE_POINT else {"of each person": f"all but {most} points, by chance"}
+    shared = f"a person with more than {most} points counts as {most}; all of their points share these"
+    told = shared if statement.people else f"all but {most} points, by chance"
+    people = {} if statement.guarantee.unit == ONE_POINT else {"of each person": told}
     named = textwrap.shorten(", ".join(statement.left_out), MOST_SIGNS, placeholder=" … (the statement has more)")
     return {
         "columns": f"all but {kept}" + (f": {named}" if named else ""),

@@ -84,13 +84,20 @@ def repeat_release(synthetic: XY, world: World, statement: Statement) -> XY | No
     x, y = world.projection.from_metres(synthetic).T
     table = pa.table({"x": x, "y": y})
     for_places = 1 - sum((column.part_of_epsilon for column in kept_columns(statement)), Fraction(0))
-    epsilon = Fraction(statement.guarantee.epsilon) * for_places / statement.guarantee.points_per_unit
+    epsilon = Fraction(statement.guarantee.epsilon) * for_places * _part_of_a_row(statement, len(synthetic))
     vault = Vault.rehearse(table, world, epsilon=epsilon, seed=SEED, columns=("x", "y"), crs=world.projection.crs)
     try:
         again = synthesize(vault, Method.restore(used.name, used.parameters, used.split), seed=SEED)
     except (InputError, KeyError, TypeError, ValueError):  # a statement may name any method and parameters
         return None
     return world.projection.to_metres(again.coordinates)
+
+
+def _part_of_a_row(statement: Statement, rows: int) -> Fraction:
+    """Return the part of epsilon that one row has: with so many rows, noise is as wide beside them as it was."""
+    if statement.people is None:
+        return Fraction(1, statement.guarantee.points_per_unit)
+    return Fraction(max(statement.people.full_persons, 1), max(rows, 1))
 
 
 def predict_by_repetition(synthetic: XY, again: XY, world: World, cell: float) -> float:
@@ -109,7 +116,7 @@ def _guess(xy: XY, world: World, statement: Statement, cell: int) -> float | Non
     grid = Grid(world.bounds, side, side)
     located = grid.locate(xy)
     counts = np.bincount(located[located >= 0], minlength=len(grid)).reshape(side, side)
-    epsilon = float(Fraction(finest.epsilon)) / statement.guarantee.points_per_unit
+    epsilon = float(Fraction(finest.epsilon) * _part_of_a_row(statement, len(xy)))
     return predict_cell_error(counts.astype(np.float64), grid.cell_size, epsilon, float(cell))
 
 
