@@ -142,7 +142,7 @@ def test_people_out_of_reach_keep_their_distance_from_the_streets(town: World) -
     distance = Network.of(town).distances(real)
     just_out = real[(distance > 25) & (distance < 32) & town.on_land(real)][:1500]
     found = survey(rehearsed(town, np.concatenate([just_out, beside_streets(town, 3000, 3)]), 2), "road")
-    road_counts, answers, _ = found.prepared
+    road_counts, answers, *_ = found.prepared
     assert isinstance(road_counts, RoadCounts)
 
     def mean_distance(laws: OffsetLaws) -> float:

@@ -79,9 +79,9 @@ LINES = (
     ),
     Line(
         "cells that read codes are not tried alone",
-        "vault.questions",
-        "alone = locate(xy[only], tuple(each[only] for each in codes))",
-        "alone = tuple(part[only] for part in found) if codes else locate(xy[only], codes)",
+        "engines.base",
+        "for place in range(min(TRIED_ALONE, len(xy)))]",
+        "for place in range(0 if codes else min(TRIED_ALONE, len(xy)))]",
         probes.cells_that_look_at_other_values_are_refused,
     ),
     Line(
@@ -130,45 +130,46 @@ LINES = (
     Line(
         "records that say different things are bounded apart",
         "engines.at_most",
-        "person = np.cumsum(np.append(False, (rows[:2, 1:] != rows[:2, :-1]).any(axis=0)))",
-        "person = np.arange(rows.shape[1])",
+        "np.append([0][: rows.shape[1]], (rows[:2, 1:] != rows[:2, :-1]).any(axis=0))",
+        "np.append([0][: rows.shape[1]], np.ones(max(rows.shape[1] - 1, 0), dtype=bool))",
         probes.no_value_is_chosen_rather_than_another,
     ),
     Line(
         "persons are not bounded where columns are kept",
         "vault.rehearsal",
-        "engine = make_engine(points, world, protection, kept, lambda: key)",
-        "engine = make_engine(points, world, Protection() if kept else protection, kept, lambda: key)",
+        "engine = make_engine(points, world, protection, kept, lambda: key, threads)",
+        "engine = make_engine(points, world, Protection() if kept else protection, kept, lambda: key, threads)",
         probes.no_value_is_chosen_rather_than_another,
     ),
     # noise, and what it costs
     Line(
         "a record is counted twice where it says something",
-        "vault.vault",
-        "return np.bincount(np.where(nowhere, size, found), minlength=size + 1)[:size]",
-        "return np.bincount(np.where(nowhere, size, found), minlength=size + 1)[:size] * (2 if codes else 1)",
+        "engines.base",
+        "counts = np.bincount(cell, votes, minlength=size + 1)[:size]",
+        "counts = np.bincount(cell, votes, minlength=size + 1)[:size] * (2 if codes else 1)",
         probes.questions_about_values_have_all_their_noise,
     ),
     Line(
         "a table asked twice for one share, and averaged",
         "vault.vault",
-        "tally + law.draw(size, self.__words)",
-        "tally + (law.draw(size, self.__words) + (law.draw(size, self.__words) if self.__keep else 0))"
+        "exact + law.draw(len(exact), self.__words)",
+        "exact + (law.draw(len(exact), self.__words) + (law.draw(len(exact), self.__words) if self.__keep else 0))"
         " // (2 if self.__keep else 1)",
         probes.questions_about_values_have_all_their_noise,
     ),
     Line(
         "noise for one record where columns are kept",
         "vault.vault",
-        "law = NOISES[self.__noise](share.epsilon / self.points_per_unit)",
-        "law = NOISES[self.__noise](share.epsilon / (1 if self.__keep else self.points_per_unit))",
+        "law = NOISES[self.__noise](share.epsilon / sensitivity)",
+        "law = NOISES[self.__noise](share.epsilon / (1 if self.__keep else sensitivity))",
         probes.questions_about_values_have_all_their_noise,
     ),
     Line(
         "a second table of the same column is free",
         "vault.vault",
-        'self._spend(Spend(share.purpose, share.epsilon, "count", size))',
-        "share.purpose.endswith('by region') or self._spend(Spend(share.purpose, share.epsilon, \"count\", size))",
+        "self._spend(Spend(share.purpose, share.epsilon, question, size, sensitivity), (question, about))",
+        "share.purpose.endswith('by region') or "
+        "self._spend(Spend(share.purpose, share.epsilon, question, size, sensitivity), (question, about))",
         probes.every_question_about_a_column_is_paid_for,
     ),
     Line(
@@ -198,7 +199,7 @@ LINES = (
         "keeping.laws",
         "tree = Tree(places, people)",
         f"tree = Tree(places, people / (1 if (real := {REAL}) is None else"
-        " 1 + 9 * any((codes[1] > 1).any() for _, codes in real.coded_points())))",
+        " 1 + 9 * any((codes[1] > 1).any() for codes in (one.records.codes for one in real._voted(of_kept=False)))))",
         probes.cells_follow_earlier_answers_alone,
     ),
     # what is said
@@ -250,9 +251,9 @@ LINES = (
     # the ledger
     Line(
         "a request does not know its columns",
-        "releases",
-        'facts["keep"] = [column.to_dict() for column in kept_columns]',
-        "pass",
+        "orders",
+        'return facts | ({"keep": [column.to_dict() for column in settled.keep]} if settled.keep else {})',
+        "return facts",
         probes.a_request_is_for_its_columns,
     ),
     Line(

@@ -158,7 +158,7 @@ def test_the_published_schema_is_fresh_and_names_every_field(release: Path) -> N
     if tuple(map(int, pydantic.VERSION.split(".")[:2])) >= (2, 9):  # older ones say the same in other words
         assert schema == statement_schema(), "run scripts/make_statement_schema.py"
     assert set(json.loads(statement_path(release).read_text())) <= set(schema["properties"])
-    assert set(schema["required"]) | {"signature", "columns", "left_out", "prior", "operator_states"} == set(
+    assert set(schema["required"]) | {"signature", "columns", "left_out", "people", "prior", "operator_states"} == set(
         schema["properties"]
     )
 
