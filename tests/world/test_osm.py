@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -373,6 +374,8 @@ def test_a_place_brings_its_boundary_streets_and_water() -> None:
 def test_a_place_is_asked_for_the_very_streets_that_a_file_would_give(
     network: str, offline_map: Callable[[str, Any], None]
 ) -> None:
+    if version("osmnx").startswith("2.0."):
+        pytest.skip("an older osmnx asks for rest areas, and for streets with a sidewalk of their own, too")
     asked: list[str] = []
 
     def answer(data: dict[str, Any]) -> dict[str, Any]:
