@@ -292,7 +292,15 @@ def test_kept_columns_go_from_table_to_table(city: Postgres, plain_world: World,
     city.do("UPDATE trips SET ts = 'infinity' WHERE riders = 3")
     url = city.address("?table=synthetic")
 
-    options: dict[str, Any] = {"epsilon": 5, "keep": KEEP, "person": "user", "count": 300, "seed": 1, "small": True, "cap": 10}
+    options: dict[str, Any] = {
+        "epsilon": 5,
+        "keep": KEEP,
+        "person": "user",
+        "count": 300,
+        "seed": 1,
+        "small": True,
+        "cap": 10,
+    }
     made = pv.release(city.address("?table=trips"), plain_world, output=url, **options)
     pv.release(city.address("?table=trips"), plain_world, output=tmp_path / "synthetic.parquet", **options)
 
