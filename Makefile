@@ -15,6 +15,8 @@ OURS := tests/docs tests/lab tests/paper tests/privacy
 COVERAGE_FLOOR := 94
 # For all readers together; an hour finds more.
 SECONDS ?= 60
+# Other inputs each time; with a number always the same ones.
+SEED ?= 0
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .PHONY: help demo test check style format lint types imports coverage docs crash fuzz test-engines test-core test-oldest wheel hooks pins audit clean
@@ -88,7 +90,7 @@ $(VENV)-fuzz/done: requirements/fuzz.txt $(VENV)/dev.done
 	touch $@
 
 fuzz: $(VENV)-fuzz/done ## look for bytes that break a reader, for a minute or SECONDS=3600
-	PYTHONPATH=$(VENV)-fuzz $(BIN)/python scripts/fuzz.py --seconds $(SECONDS)
+	PYTHONPATH=$(VENV)-fuzz $(BIN)/python scripts/fuzz.py --seconds $(SECONDS) --seed $(SEED)
 
 # As for fuzzing: beside the other packages. Servers and Spark are started by the tests, on this machine alone.
 $(VENV)-engines/done: requirements/engines.txt $(VENV)/dev.done

@@ -28,13 +28,13 @@ def fuzz(name: str, options: list[str]) -> None:
     atheris.Fuzz()
 
 
-def fuzz_for(name: str, seconds: int, *, keep: bool) -> bool:
+def fuzz_for(name: str, seconds: int, *, seed: int, keep: bool) -> bool:
     """Fuzz one reader in a process of its own, and tell whether it held; with `keep`, let the corpus grow."""
     FOUND.mkdir(parents=True, exist_ok=True)
     known = str(CORPUS / name)
     with tempfile.TemporaryDirectory() as new:
         command = [sys.executable, __file__, "--one", name, *LIMITS, f"-artifact_prefix={FOUND}/{name}-"]
-        fuzzing = [*command, f"-max_total_time={seconds}", new, known]
+        fuzzing = [*command, f"-seed={seed}", f"-max_total_time={seconds}", new, known]
         done = subprocess.run(fuzzing, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         if keep and done.returncode == 0:
             subprocess.run([*command, "-merge=1", known, new], check=True)
@@ -52,11 +52,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", choices=[*NAMES, []], help="which readers (default: all that hold)")
     parser.add_argument("--seconds", type=int, default=60, help="for all of them together")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="the same inputs in the same order (default: others each time)"
+    )
     parser.add_argument("--keep", action="store_true", help="add to the corpus what reached new lines")
     arguments = parser.parse_args()
     names = arguments.names or NAMES
     share = max(1, arguments.seconds // len(names))
-    held = [fuzz_for(name, share, keep=arguments.keep) for name in names]
+    held = [fuzz_for(name, share, seed=arguments.seed, keep=arguments.keep) for name in names]
     sys.exit(not all(held))
 
 

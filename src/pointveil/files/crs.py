@@ -22,7 +22,7 @@ def known_crs(crs: Any, source: str) -> CRS:
     """Read a CRS from a code, WKT, PROJJSON or another CRS; `source` says in an error where it stands."""
     try:
         return CRS.from_user_input(crs)
-    except CRSError:
+    except (CRSError, UnicodeError):  # a name may be no text at all
         raise InputError(
             f"The CRS of {source} is not one that PROJ knows; name another with --crs (crs=), such as EPSG:4326."
         ) from None
@@ -32,7 +32,7 @@ def parse_crs(crs: object) -> CRS:
     """Read the CRS of a world, and refuse one that has no place on a map."""
     try:
         parsed = CRS.from_user_input(crs).to_2d()
-    except CRSError as error:
+    except (CRSError, UnicodeError) as error:
         raise InputError(f"{crs!r} is not a CRS. Give a code such as EPSG:4326, or WKT.") from error
     if not (parsed.is_geographic or parsed.is_projected):
         raise InputError(f"{parsed.name} is neither a geographic nor a projected CRS. Give one that is.")
