@@ -50,6 +50,7 @@ def log(
         when = entry.time.removesuffix("+00:00").replace("T", " ")
         print(shown(f"{entry.entry}. {when} UTC: epsilon {float(entry.epsilon):g} for {entry.dataset}, {entry.state}"))
         told = {"protects": entry.unit, "method": entry.method, "output": entry.output, "request": entry.request}
+        told["one account since then"] = ", ".join(entry.joined)
         said = "; ".join(f"{name}: {text}" for name, text in (told | dict(entry.about)).items() if text)
         print(shown(f"   {said}"))
 
