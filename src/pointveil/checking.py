@@ -32,8 +32,9 @@ FAR_OUTSIDE = 15.0  # degrees beyond the area that a CRS is made for
 
 EAST = {"lon", "lng", "long", "longitude"}
 NORTH = {"lat", "latitude"}
-SAID_ACROSS, SAID_UP = {*EAST, "x", "easting", "eastings"}, {*NORTH, "y", "northing", "northings"}
-IN_LENGTHS = {"easting", "eastings", "northing", "northings"}
+EASTING, NORTHING = {"easting", "eastings", "rechtswert", "ostwert"}, {"northing", "northings", "hochwert", "nordwert"}
+SAID_ACROSS, SAID_UP = {*EAST, *EASTING, "x"}, {*NORTH, *NORTHING, "y"}
+IN_LENGTHS = {*EASTING, *NORTHING, "m", "km", "ft", "feet", "foot", "metre", "metres", "meter", "meters", "utm"}
 TIMES = "time date timestamp datetime hour day month weekday ts when created started ended start end"
 OWNERS = """
     id uid uuid guid user person driver rider customer client device imei imsi msisdn phone mobile email account
@@ -150,7 +151,7 @@ def check(terms: CheckTerms) -> Checked:
     layout, protects = vault.layout, vault.statement.guarantee.unit
     found = [*look(vault, terms, settled.epsilon)]
     if account is not None and account.left < settled.epsilon:
-        found.append(Finding("refused", _too_little(name, account)))
+        found.append(Finding("refused", _too_little(name, account, settled.epsilon)))
     used = (layout.x, layout.y or "y") if layout.x else (layout.geometry or "geometry",)
     return Checked(tuple(found), layout.format, used, layout.crs, protects, layout.left_out, name, account)
 
@@ -160,9 +161,12 @@ def _opened(name: str, cap: object) -> Account:
     return Account(name, (), DEFAULT_CAP if cap is None else exact_cap(cap), Fraction(0), 0)
 
 
-def _too_little(name: str, account: Account) -> str:
+def _too_little(name: str, account: Account, epsilon: Fraction) -> str:
     if not account.charges and account.cap == DEFAULT_CAP:
-        return f"That is more than the usual cap of a dataset, {DEFAULT_CAP}. Say --cap (cap=) if more may be spent."
+        return (
+            f"Epsilon {epsilon} is more than the usual cap of a dataset, {DEFAULT_CAP}. Say --cap (cap=) if more may "
+            "be spent."
+        )
     same = "" if name == account.name else f" (one account with '{account.name}')"
     return f"Only epsilon {float(account.left):g} is left for '{name}'{same} in the ledger."
 
@@ -172,6 +176,8 @@ def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:
     layout, world = vault.layout, vault.world
     for text in (*_misnamed(layout.x, layout.y, layout.crs), *_elsewhere(layout.crs, world)):
         yield Finding("refused", text)
+    if terms.crs is None and layout.geometry is None:
+        yield from _taken_for_degrees(layout.x, layout.y, layout.crs, world)
     dropped = layout.left_out
     owners = [name for name in dropped if guess_use(name) == "person"]
     if terms.person is None and terms.unit is None and owners:
@@ -198,8 +204,6 @@ def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:
         yield Finding("warning", f"The world has only {world.land_area:,.0f} m² of land. Is its boundary right?")
     if dropped and layout.format in UNLISTED:
         yield Finding("note", UNLISTED[layout.format])
-    if layout.x is not None and layout.geometry is None and terms.crs is None and not _words(layout.x) & EAST:
-        yield Finding("note", f"The points are read as degrees ({layout.crs}). Say --crs (crs=) if they are not.")
 
 
 def guess_use(name: str) -> Literal["person", "time"] | None:
@@ -227,11 +231,25 @@ def _misnamed(x: str | None, y: str | None, crs: str) -> Iterator[str]:
             f"Columns {x!r} and {y!r} are named as degrees, but {short_name(crs)} is not in degrees. Leave --crs "
             "(crs=) out, or rename the columns if their names are wrong."
         )
-    if (across | up) & IN_LENGTHS and is_geographic(crs):
+    if (across | up) & IN_LENGTHS and not (across | up) & (EAST | NORTH) and is_geographic(crs):
         yield (
             f"Columns {x!r} and {y!r} are named as lengths, but {short_name(crs)} is in degrees. Say which CRS they "
             "are in with --crs (crs=), or rename the columns if their names are wrong."
         )
+
+
+def _taken_for_degrees(x: str | None, y: str | None, crs: str, world: World) -> Iterator[Finding]:
+    """Yield a finding if only the lack of a CRS makes degrees of two columns: no value may decide what they are."""
+    words, home = _words(x or "") | _words(y or ""), world.projection.crs
+    if x is None or words & (EAST | NORTH | IN_LENGTHS):
+        return
+    metric = "" if is_geographic(home) else f", and the world is in {short_name(home)}"
+    yield Finding(
+        "refused" if metric else "warning",
+        f"No CRS was named, so columns {x!r} and {y!r} are taken to be degrees ({short_name(crs)}); their names do not "
+        f"say so{metric}. Say which with --crs (crs=): {short_name(crs)} if they are degrees, another if they count "
+        "metres or feet.",
+    )
 
 
 def _elsewhere(crs: str, world: World) -> Iterator[str]:
