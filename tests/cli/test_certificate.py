@@ -107,12 +107,17 @@ def test_nothing_is_overwritten_and_the_name_must_fit(release: Path, tmp_path: P
     assert run("certificate", release, "--output", release, "--force") == 2
 
 
-def test_the_pdf_is_one_page(release: Path, tmp_path: Path) -> None:
+def test_the_pdf_is_one_page_however_much_the_operator_says(people_file: Path, world: World, tmp_path: Path) -> None:
     import shutil
 
     if not any(map(shutil.which, BROWSERS)):
         pytest.skip("needs Chromium on this machine")
-    assert run("certificate", release, "--pdf", "--ledger", tmp_path / "ledger.db") == 0
+    said = dict.fromkeys(("owner", "purpose", "period", "note"), "much to say " * 80)
+    pv.release(
+        people_file, world, output=tmp_path / "synthetic.csv", epsilon=1, method="ugrid-uni", key=None,
+        ledger=tmp_path / "ledger.db", keep=["name=category:a,b"], **said,  # type: ignore[arg-type]
+    )  # fmt: skip
+    assert run("certificate", tmp_path / "synthetic.csv", "--pdf", "--ledger", tmp_path / "ledger.db") == 0
 
     content = (tmp_path / "synthetic.csv.certificate.pdf").read_bytes()
     assert content.startswith(b"%PDF")
