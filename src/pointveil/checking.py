@@ -13,6 +13,7 @@ import numpy as np
 from pyproj import CRS
 
 from pointveil.columns import Column, check_keep
+from pointveil.columns.names import guess_use, words_of
 from pointveil.errors import InputError, PointveilError
 from pointveil.files.crs import is_geographic, short_name, transform
 from pointveil.files.places import local_path, public_name
@@ -35,12 +36,6 @@ NORTH = {"lat", "latitude"}
 EASTING, NORTHING = {"easting", "eastings", "rechtswert", "ostwert"}, {"northing", "northings", "hochwert", "nordwert"}
 SAID_ACROSS, SAID_UP = {*EAST, *EASTING, "x"}, {*NORTH, *NORTHING, "y"}
 IN_LENGTHS = {*EASTING, *NORTHING, "m", "km", "ft", "feet", "foot", "metre", "metres", "meter", "meters", "utm"}
-TIMES = "time date timestamp datetime hour day month weekday ts when created started ended start end"
-OWNERS = """
-    id uid uuid guid user person driver rider customer client device imei imsi msisdn phone mobile email account
-    member passenger taxi cab vehicle plate mac subscriber patient employee card scooter bike agent household
-"""
-OWNER_ENDS = re.compile(r"(user|person|driver|rider|customer|client|device|trip|ride|track|trace|vehicle|taxi)id$")
 
 Level = Literal["refused", "warning", "note"]
 
@@ -192,7 +187,7 @@ def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:
             f"Left out of the synthetic file: {', '.join(dropped)}. To keep a column, declare it (--keep, keep=)."
         )
         yield Finding("warning", left_out)
-    times = [name for name in dropped if says_time(name)]
+    times = [name for name in dropped if guess_use(name) == "time"]
     if times:
         yield Finding(
             "note",
@@ -206,21 +201,9 @@ def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:
         yield Finding("note", UNLISTED[layout.format])
 
 
-def guess_use(name: str) -> Literal["person", "time"] | None:
-    """Return what a column may be for, from its name alone: to say whose a point is, or when it was."""
-    if _words(name) & {*OWNERS.split()} or OWNER_ENDS.search(name.lower()):
-        return "person"
-    return "time" if says_time(name) else None
-
-
-def says_time(name: str) -> bool:
-    """Tell whether a column's name sounds like a time."""
-    return bool(_words(name) & {*TIMES.split()}) or name.lower().endswith("_at")
-
-
 def _misnamed(x: str | None, y: str | None, crs: str) -> Iterator[str]:
     """Yield what the names of two columns say against their use."""
-    across, up = _words(x or ""), _words(y or "")
+    across, up = words_of(x or ""), words_of(y or "")
     if (across & SAID_UP and not across & SAID_ACROSS) or (up & SAID_ACROSS and not up & SAID_UP):
         yield (
             f"The x column is called {x!r} and the y column {y!r}: they look swapped. Name x (longitude) first, as in "
@@ -240,7 +223,7 @@ def _misnamed(x: str | None, y: str | None, crs: str) -> Iterator[str]:
 
 def _taken_for_degrees(x: str | None, y: str | None, crs: str, world: World) -> Iterator[Finding]:
     """Yield a finding if only the lack of a CRS makes degrees of two columns: no value may decide what they are."""
-    words, home = _words(x or "") | _words(y or ""), world.projection.crs
+    words, home = words_of(x or "") | words_of(y or ""), world.projection.crs
     if x is None or words & (EAST | NORTH | IN_LENGTHS):
         return
     metric = "" if is_geographic(home) else f", and the world is in {short_name(home)}"
@@ -266,11 +249,6 @@ def _elsewhere(crs: str, world: World) -> Iterator[str]:
             f"The world lies at {west:.3g}, {south:.3g} degrees, far outside of the area of {short_name(crs)} "
             f"({area.name}). Check the CRS of the points (--crs, crs=) and the world."
         )
-
-
-def _words(name: str) -> set[str]:
-    """Return the words in a column's name: those of "pickupLongitude" and of "pickup_longitude" are the same."""
-    return set(re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
 
 
 def check_unit(unit: str | None, person: str | None) -> None:

@@ -23,7 +23,6 @@ from pointveil.checking import MOST_POINTS, check_drawing, check_world
 from pointveil.columns import PATTERNS, Column, Id, Time
 from pointveil.errors import BudgetError, InputError, PointveilWarning, StoppedError
 from pointveil.files.crs import is_geographic, short_name
-from pointveil.formats import Layout
 from pointveil.keeping import draw_codes
 from pointveil.landing import to_lattice
 from pointveil.ledger import Ledger
@@ -233,7 +232,7 @@ def survey(
     def stop_if_noise(total: NoisyCounts) -> None:
         if not small and not vault.rehearsal and is_noise(total):
             vault.stop()
-            raise StoppedError(_why_stopped(total, vault.layout))
+            raise StoppedError(_why_stopped(total, vault.layout.crs, vault.layout.x, vault.layout.y))
 
     prepared = ask_all(recorder, vault.world, chosen, vault.left, vault.keep, told=stop_if_noise)
     used = {
@@ -383,14 +382,14 @@ def _deviation(total: NoisyCounts) -> float:
     return math.sqrt(total.variance * len(total.values))
 
 
-def _why_stopped(total: NoisyCounts, layout: Layout) -> str:
+def _why_stopped(total: NoisyCounts, crs: str, x: str | None, y: str | None) -> str:
     """Return the likely causes, from the noisy total and public facts."""
-    named = "" if layout.x is None else f", with x = {layout.x!r} and y = {layout.y!r}"
-    read, otherwise = ("as degrees", "metres or feet") if is_geographic(layout.crs) else ("in", "degrees")
+    named = "" if x is None else f", with x = {x!r} and y = {y!r}"
+    read, otherwise = ("as degrees", "metres or feet") if is_geographic(crs) else ("in", "degrees")
     return (
         f"Stopped: about {max(int(total.values.sum()), 0):,} points seem to be on the land of this world, which is "
         f"less than {NOISE_DEVIATIONS} times the noise of that number, ±{_deviation(total):,.0f}. Nothing was written. "
-        f"The points were read {read} {short_name(layout.crs)}{named}. If they are {otherwise}, or in another CRS, say "
+        f"The points were read {read} {short_name(crs)}{named}. If they are {otherwise}, or in another CRS, say "
         "so with --crs (crs=); if x and y are swapped, with --columns (columns=). Are this the world and the person "
         "column of these data? If all is right, take a larger epsilon, or say beforehand that it may be so few: "
         "--small (small=True)."
