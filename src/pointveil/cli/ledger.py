@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from pointveil.cli.common import Json, LedgerFile, Quiet, given, print_json, tell
+from pointveil.cli.common import Json, LedgerFile, Quiet, given, print_json, print_table, tell
 from pointveil.errors import VerificationError, did_you_mean, shown
 
 NOTHING = "The ledger {path} has nothing to show."
@@ -25,17 +25,12 @@ def show(ledger: LedgerFile = None, json: Json = False) -> None:
     if not accounts:
         tell(NOTHING.format(path=book.path))
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table("dataset", "also known as", "cap", "spent", "left", "charges", "spent by protected unit")
+    rows = []
     for account in accounts:
         amounts = (f"{float(amount):g}" for amount in (account.cap, account.spent, account.left))
-        names = Text(account.name), Text(", ".join(account.aliases))  # as they are: a bracket is no markup
         units = "\n".join(f"{float(amount):g} ({unit})" for unit, amount in account.units)
-        table.add_row(*names, *amounts, str(account.charges), units)
-    Console().print(table)
+        rows.append((account.name, ", ".join(account.aliases), *amounts, str(account.charges), units))
+    print_table(("dataset", "also known as", "cap", "spent", "left", "charges", "spent by protected unit"), rows)
 
 
 @commands.command()
