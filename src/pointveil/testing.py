@@ -23,6 +23,9 @@ class ScriptedVault:
     script: Callable[[Cells, Share], Ints] | None = None  # from cells and share to counts
     epsilon: Fraction = Fraction(1)  # what may be spent; what is asked beyond it is refused
     points_per_unit: int = 1
+    kept_per_unit: int = 1
+    by_person: bool = False
+    max_points: int | None = None
     asked: list[Share] = field(default_factory=list)
     layout: Layout = field(default_factory=lambda: Layout("csv", x="lon", y="lat"))
     keep: tuple[Column, ...] = ()  # columns that are kept beside the place

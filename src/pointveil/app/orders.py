@@ -4,7 +4,7 @@ import hashlib
 import shlex
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -54,7 +54,7 @@ class Order(Asked):
     columns: tuple[str, str] | None = None
     crs: str | None = None
     person: str | None = None
-    max_points: int | None = None
+    max_points: int | Literal["auto"] | None = None
     keep: tuple[Keep, ...] = ()
     small: bool = False  # go on even if the noisy total is hardly more than noise
 

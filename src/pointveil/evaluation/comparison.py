@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import shapely
+from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from pointveil.cells import Floats, Ints, Streets
@@ -92,7 +93,7 @@ class Comparison:
     def counts_within(self, radius: float, centres: XY | None = None) -> tuple[Counts, Counts]:
         """Count the points at most `radius` metres from each centre."""
         places = self.centres if centres is None else np.asarray(centres, dtype=np.float64)
-        return self._real.counts_within(places, radius), self._synthetic.counts_within(places, radius)
+        return self._real.counts_within(places, radius), self._alike(self._synthetic.counts_within(places, radius))
 
     def points_within(self, radius: float) -> tuple[list[Ints], list[Ints]]:
         """Return the numbers of the points at most `radius` metres from each centre."""
@@ -116,7 +117,16 @@ class Comparison:
         real = np.bincount(number[: len(self.real)], minlength=cells)
         synthetic = np.bincount(number[len(self.real) :], minlength=cells)
         held = np.flatnonzero(real + synthetic)
-        return real[held], synthetic[held]
+        return real[held], self._alike(synthetic[held])
+
+    def _alike(self, counts: Counts) -> NDArray[Any]:
+        """Return counts of synthetic points; by person as shares of all of them, times the number of real points.
+
+        How many points persons have is an estimate with a margin of its own, and measured as such (`total_count`).
+        """
+        if self.statement is None or self.statement.people is None or not len(self.synthetic):
+            return counts
+        return counts * (len(self.real) / len(self.synthetic))
 
     def shifted_cell_counts(self, cell: float, shifts: int = SHIFTS) -> list[tuple[Counts, Counts]]:
         """Count both sets in square cells of side `cell` metres, for each of several random places of the grid."""

@@ -96,6 +96,12 @@ class Evaluation:
         if self.real_left_out > self.real_points:
             total = self.real_points + self.real_left_out
             found.append(f"{self.real_left_out:,} of {total:,} real points are not on the world's land.")
+        people = None if self.compared.statement is None else self.compared.statement.people
+        if people is not None:
+            found.append(
+                f"The release is by person: rows are compared as shares of all rows, and persons with more than "
+                f"{people.max_points} points weigh less in it than in the real file."
+            )
         return found
 
     @property

@@ -201,7 +201,7 @@ def _dates_by_weekday(dates: Asked, expected: Floats) -> Floats:
 def _posterior(dates: Asked) -> Estimates:
     """Return what the noisy count of each date most likely means."""
     # Many dates may be alike, such as those on which hardly anything was recorded: empirical Bayes finds that out.
-    return posterior(dates.histogram.values, float(dates.histogram.noise_epsilon))
+    return posterior(dates.histogram.values, float(dates.histogram.noise_epsilon), dates.histogram.parts)
 
 
 def _weekdays(dates: Asked) -> Ints:

@@ -52,11 +52,15 @@ class Sites(Protocol):
 
 
 class Respondent(Protocol):
-    """Something that answers the three questions: a vault, or a recording of one."""
+    """Something that answers the questions of a method: a vault, or a recording of one."""
 
     @property
     def points_per_unit(self) -> int:
-        """How many points the protected unit may have (1 for "one point")."""
+        """How many times as wide noise is as if one point were protected: 1, as answers come to a method."""
+
+    @property
+    def kept_per_unit(self) -> int:
+        """How many points of a unit `crowding` and `scatter` look at: 1, or as many as a person may count for."""
 
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Answer with noise how many points are in each of these cells."""
@@ -66,3 +70,21 @@ class Respondent(Protocol):
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Answer roughly where in each region the points are."""
+
+
+class Answering(Respondent, Protocol):
+    """Something that answers all that a release asks: a vault, or a recording of one."""
+
+    @property
+    def by_person(self) -> bool:
+        """Whether persons are protected, each with all their points."""
+
+    @property
+    def max_points(self) -> int | None:
+        """What the operator said a person may count for; None if it was not said, or if points are protected."""
+
+    def persons(self, ends: tuple[int, ...], share: Share) -> NoisyCounts:
+        """Answer with noise how many persons have so many points."""
+
+    def use_at_most(self, points: int) -> None:
+        """Let a person count as at most so many points from now on."""

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from pointveil.cells import Everywhere, Floats, Grid, Ints
+from pointveil.estimate.sizes import ENDS
 from pointveil.ground import clip_to_land
 from pointveil.lab.as_published.kernel import scatter
 from pointveil.lab.as_published.regions import true_total
@@ -46,7 +47,7 @@ class Leaky:
     def count(self, cells: Any, share: Share) -> NoisyCounts:
         """Answer by the cells' own tally, if they have one, and with the noise that was chosen."""
         own = hasattr(cells, "tally")
-        exact = cells.tally(self.vault.exact_points()) if own else self.vault.exact_count(cells)
+        exact = cells.tally(self.vault.exact_points()) if own else self.vault.exact_votes(cells)
         values = cast("Ints", np.asarray(self.noisy(self, exact, share.epsilon)))
         return NoisyCounts(values, share.purpose, share.epsilon, self.vault.points_per_unit)
 
@@ -219,7 +220,7 @@ def plain_grid(vault: Any) -> tuple[Floats, str]:
 
 def noise_for_one(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
     """Add the noise of a single point, even where a person has k of them."""
-    return exact + vault.laplace(epsilon, len(exact))
+    return exact + vault.laplace(epsilon * vault.kept_per_unit / vault.points_per_unit, len(exact))
 
 
 def shared_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
@@ -261,6 +262,12 @@ class UnpaidUses(Leaky):
         return CLAIM
 
 
+def limit_from_true_sizes(vault: Any) -> tuple[Floats, str]:
+    """Choose what a person may count for by the true numbers of points, before any noisy answer tells."""
+    held = np.flatnonzero(vault.exact_persons(ENDS))
+    return count_and_fill(vault, grid_of(vault, 4))[0], f"at most {ENDS[held.max(initial=0)]} points of one person"
+
+
 def dropped_rows(vault: Any) -> tuple[Floats, str]:
     """Say how many records were good."""
     xy, _ = plain_grid(vault)
@@ -294,6 +301,7 @@ MUTANTS: dict[str, Subject] = {
         *(_mutant(name, plain_grid, open_leaky(noisy=noisy)) for name, noisy in NOISES.items()),
         _mutant("uses not paid for", ask_scatter(12), open_leaky(UnpaidUses)),
         _mutant("k points charged as one", plain_grid, open_leaky(noisy=noise_for_one), MAX_POINTS),
+        _mutant("what a person counts for, from true sizes", limit_from_true_sizes, None, MAX_POINTS),
         _mutant("two answers for one charge", ask_twice),
         _mutant("noise from a fixed seed", plain_grid, open_leaky(seed=1)),
         _mutant("the number of good records told", dropped_rows),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pointveil.cells import CodedCells, Floats, Grid, RegionSites
+from pointveil.estimate.sizes import ENDS
 from pointveil.ground import SitePlaces, clip_to_land
 from pointveil.lab.audit.subjects import CLAIM, KEEP, MAX_POINTS, Subject
 from pointveil.vault import Share
@@ -45,6 +46,12 @@ def ask_crowding(least: int) -> Any:
     return ask
 
 
+def ask_persons(vault: Any) -> tuple[Floats, str]:
+    """Ask how many persons have so many points."""
+    vault.persons(ENDS, Share("sizes", Fraction(vault.left)))
+    return np.zeros((0, 2)), ""
+
+
 def ask_columns(vault: Any) -> tuple[Floats, str]:
     """Ask how many are in each block and say what."""
     blocks = Grid(vault.world.bounds, *(round(side / BLOCK) for side in vault.world.size))
@@ -58,7 +65,7 @@ def ask_scatter(uses: int) -> Any:
 
     def ask(vault: Any) -> tuple[Floats, str]:
         regions = sites(vault.world)
-        wanted = np.full(len(regions.counts), uses * vault.points_per_unit)
+        wanted = np.full(len(regions.counts), uses * vault.kept_per_unit)
         vault.scatter(regions, wanted, Share("place", vault.left), max_uses=uses)
         return np.zeros((0, 2)), ""
 
@@ -73,6 +80,7 @@ QUESTIONS: dict[str, Subject] = {
         Subject("vault.count, ε = 4", ask_count, Fraction(4)),
         Subject("vault.count, person", ask_count, CLAIM, MAX_POINTS, quick=True),
         Subject("vault.count, person with 2 points", ask_count, CLAIM, 2),
+        Subject("vault.persons", ask_persons, CLAIM, MAX_POINTS, quick=True),
         # Twenty at one place or one more, and one person's eight points: the unit makes the crowd.
         Subject("vault.crowding", ask_crowding(21), quick=True),
         Subject("vault.crowding, person", ask_crowding(MAX_POINTS), CLAIM, MAX_POINTS, quick=True),
