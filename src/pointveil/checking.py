@@ -14,7 +14,7 @@ from pyproj import CRS
 
 from pointveil.columns import Column, check_keep
 from pointveil.errors import InputError, PointveilError
-from pointveil.estimate.sizes import ENDS
+from pointveil.estimate.sizes import MOST_PART, most_points
 from pointveil.files.crs import is_geographic, short_name, transform
 from pointveil.files.places import local_path, public_name
 from pointveil.ledger import DEFAULT_CAP, Account, exact_cap, open_ledger
@@ -22,7 +22,7 @@ from pointveil.methods import Method, find_method
 from pointveil.priors import with_prior
 from pointveil.synthetic import as_named
 from pointveil.terms import CheckTerms, Terms, on
-from pointveil.vault import VOTES, Vault, exact_epsilon
+from pointveil.vault import Vault, exact_epsilon
 from pointveil.world import World
 
 MOST_POINTS = 2**31 - 2  # that may be drawn
@@ -149,7 +149,7 @@ def check(terms: CheckTerms) -> Checked:
         account = None if book is None else book.find(name) or _opened(name, terms.cap)
     except PointveilError as fault:
         return Checked((Finding("refused", str(fault)),), dataset=name)
-    layout, protects = vault.layout, vault.unit
+    layout, protects = vault.layout, vault.statement.guarantee.unit
     found = [*look(vault, terms, settled.epsilon)]
     if account is not None and account.left < settled.epsilon:
         found.append(Finding("refused", _too_little(name, account)))
@@ -289,8 +289,8 @@ def check_person(person: str | None, max_points: int | str | None) -> int | None
     if max_points is None or max_points == AUTO:
         return None
     try:
-        points = int(max_points)
-    except (TypeError, ValueError):
+        points = int(str(max_points))
+    except ValueError:
         points = 0
     if points < 1:
         raise InputError(f"--max-points (max_points=) must be 'auto' or at least 1, not {max_points}.")
@@ -325,8 +325,8 @@ def check_method(
     if world.prior is not None and not getattr(method.partitioner, "uses_prior", False):
         raise InputError(f"The method '{method.name}' cannot use a prior. Use veil, or leave the prior out.")
     # Nine tenths are left to the method at least, after what is asked about persons.
-    least = min(method.shares().values()) * epsilon * (Fraction(9, 10 * VOTES) if person else 1)
-    points = (points or ENDS[-1]) if person else 1
+    least = min(method.shares().values()) * epsilon * (1 - MOST_PART if person else 1)
+    points = (points or most_points(epsilon * MOST_PART)) if person else 1
     if least / points < LEAST_PER_POINT:
         most = int(least / LEAST_PER_POINT)
         raise InputError(

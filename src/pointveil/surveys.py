@@ -15,7 +15,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from typing import Any, NamedTuple, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,7 @@ from pointveil.statement import (
     parse_object,
     parse_signed,
 )
-from pointveil.vault import VOTES, Answering, Cells, NoisyCounts, NoisyPoints, Share, Sites, Vault
+from pointveil.vault import VOTES, Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites, Vault
 from pointveil.version import __version__
 from pointveil.world import Prior, World
 
@@ -250,6 +250,24 @@ class Prepared(NamedTuple):
     def rows(self) -> int:
         """How many points there seem to be."""
         return self.counted.total if self.people is None else self.people.points
+
+
+class Answering(Respondent, Protocol):
+    """Something that answers all that a release asks: a vault, or a recording of one."""
+
+    @property
+    def by_person(self) -> bool:
+        """Whether persons are protected, each with all their points."""
+
+    @property
+    def max_points(self) -> int | None:
+        """What the operator said a person may count for; None if it was not said, or if points are protected."""
+
+    def persons(self, ends: tuple[int, ...], share: Share) -> NoisyCounts:
+        """Answer with noise how many persons have so many points."""
+
+    def use_at_most(self, points: int) -> None:
+        """Let a person count as at most so many points from now on."""
 
 
 @dataclass(frozen=True)

@@ -538,10 +538,35 @@ def persons_have_the_law_that_is_proved(_: Path) -> None:
     assert stats.chisquare(seen, expected).pvalue > UNLIKELY
 
 
+def bins_of_persons_are_public(_: Path) -> None:
+    """One person more changes one number, whoever is the busiest."""
+    ends = (1, 2, 4, 8)
+    sizes = [3, 3, 2, 1]
+    for more in (1, 3, 8, 10_000):
+        found = []
+        for each in (sizes, [*sizes, more]):
+            who = np.repeat(np.arange(len(each)), each)
+            table = pa.table({"lon": np.full(len(who), 10.001), "lat": np.full(len(who), 50.001), "who": who})
+            found.append(Vault.rehearse(table, WORLD, epsilon=1, seed=1, person="who").exact_persons(ends))
+        assert np.abs(found[1] - found[0]).sum() == 1
+
+
+def what_a_person_counts_for_is_said_once_and_first(_: Path) -> None:
+    """No count is answered before it is known what a person counts for, and that is not changed any more."""
+    table = pa.table({"lon": [10.001, 10.002], "lat": [50.001] * 2, "who": [1, 1]})
+    vault = Vault.rehearse(table, WORLD, epsilon=1, seed=1, person="who")
+    with pytest.raises(ValueError, match="max_points"):
+        vault.count(Everywhere(), Share("count", Fraction(1, 10)))
+    vault.use_at_most(1)
+    with pytest.raises(ValueError, match="said before"):
+        vault.use_at_most(2)
+
+
 def votes_of_a_person_add_up(_: Path) -> None:
     """Whatever persons have, each has as many votes in all as a person may have, or has points for."""
-    for size in (1, 3, 5, 100):
+    for size in (1, 3, 5, 100, 10_000):
         places = np.linspace(10.001, 10.009, size)
+        places[: size // 3] = places[0]  # some are equal
         table = pa.table({"lon": places, "lat": np.full(size, 50.001), "who": np.ones(size, dtype=np.int64)})
         vault = Vault.rehearse(table, WORLD, epsilon=1, seed=2, person="who", max_points=3)
         assert vault.exact_votes(Grid(WORLD.bounds, 40, 1)).sum() == VOTES * min(size, 3)

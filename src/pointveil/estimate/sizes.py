@@ -17,6 +17,7 @@ STANDS_OUT, GOES_ON = 6.0, 3.0  # standard deviations of its noise that a bin mu
 MORE_NOISE = 1.05  # times the noise that there is at least: what may be paid for letting busy persons count for more
 NINE_IN_TEN = 1.645  # standard deviations that a normal error exceeds in one case of ten
 WITHIN_BINS = 0.02  # of the total: what is not known about where in their bins persons are, even if bins are alike
+MOST_PER_EPSILON = 10**6  # points that one may count for, times what numbers of points cost: more would be all noise
 USUAL_POINTS = 8  # that a person may count for, where their numbers cannot be told
 
 
@@ -38,6 +39,11 @@ def part_for_sizes(persons: int, epsilon: Fraction) -> Fraction | None:
     return min(max(Fraction(math.ceil(1000 * WANTED / (persons * epsilon)), 1000), LEAST_PART), MOST_PART)
 
 
+def most_points(spent: Fraction) -> int:
+    """Return the most points that a person may count for if noisy numbers choose it, by what these cost."""
+    return min(max(int(MOST_PER_EPSILON * spent), 1), int(ENDS[-1]))
+
+
 def learn_sizes(noisy: NoisyCounts, given: int | None = None) -> Sizes:
     """Return what the noisy numbers of persons in bins tell; `given` is what a person may count for, if it was said."""
     persons, deviation = noisy.values.astype(np.float64), math.sqrt(noisy.variance)
@@ -49,7 +55,7 @@ def learn_sizes(noisy: NoisyCounts, given: int | None = None) -> Sizes:
     # Of persons who are too few to be seen, there may be as many as noise hides; they would be in the next bin first.
     noise = deviation * math.hypot(*middle[:seen], ENDS[seen - 1])
     margin = NINE_IN_TEN * math.hypot(noise, WITHIN_BINS * points, *_unplaced(np.maximum(persons, 0.0))[:seen])
-    chosen = _chosen(persons[:seen], middle[:seen]) if given is None else given
+    chosen = min(_chosen(persons[:seen], middle[:seen]), most_points(noisy.epsilon)) if given is None else given
     full = np.minimum(middle, chosen) / chosen
     votes = max(float((persons * full).sum()), 1.0)
     counted = (votes, deviation * math.hypot(*full))

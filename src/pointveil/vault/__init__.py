@@ -6,7 +6,6 @@ from pointveil.vault.account import exact_epsilon as exact_epsilon
 from pointveil.vault.answers import NoisyCounts as NoisyCounts
 from pointveil.vault.answers import NoisyPoints as NoisyPoints
 from pointveil.vault.answers import laplace_variance as laplace_variance
-from pointveil.vault.questions import Answering as Answering
 from pointveil.vault.questions import Cells as Cells
 from pointveil.vault.questions import Respondent as Respondent
 from pointveil.vault.questions import Share as Share

@@ -70,21 +70,3 @@ class Respondent(Protocol):
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Answer roughly where in each region the points are."""
-
-
-class Answering(Respondent, Protocol):
-    """Something that answers all that a release asks: a vault, or a recording of one."""
-
-    @property
-    def by_person(self) -> bool:
-        """Whether persons are protected, each with all their points."""
-
-    @property
-    def max_points(self) -> int | None:
-        """What the operator said a person may count for; None if it was not said, or if points are protected."""
-
-    def persons(self, ends: tuple[int, ...], share: Share) -> NoisyCounts:
-        """Answer with noise how many persons have so many points."""
-
-    def use_at_most(self, points: int) -> None:
-        """Let a person count as at most so many points from now on."""

@@ -331,11 +331,6 @@ class Vault:
         return self.__protection.sensitivity("scatter")
 
     @property
-    def unit(self) -> str:
-        """What is protected, in words."""
-        return self.__protection.unit
-
-    @property
     def gathers(self) -> bool:
         """Whether points can be blurred one by one, which takes a machine that may hold them all."""
         return self.__engine.gathers
