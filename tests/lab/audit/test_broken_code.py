@@ -65,7 +65,7 @@ def a_whole_vote_for_every_point(patch: pytest.MonkeyPatch) -> None:
 
 
 def persons_in_a_bin_for_each_place(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(pointveil.engines.at_most.AtMost, "sizes", lambda _, __, counts: counts)
+    patch.setattr(pointveil.engines.at_most, "_sizes", lambda _, counts: counts)
 
 
 def half_the_noise_for_persons(patch: pytest.MonkeyPatch) -> None:
