@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 from collections.abc import Iterator
@@ -76,6 +77,11 @@ def is_named(source: object) -> bool:
     return isinstance(source, str | os.PathLike) or is_file_list(source)
 
 
+def as_named(source: Any) -> Any:
+    """Return a source that is told by its path or address, or by a list of them; nothing for one that holds records."""
+    return source if is_named(source) else None
+
+
 def local_path(source: object) -> Path | None:
     """Return the path of a source on this machine, if it has one."""
     if isinstance(source, str) and is_url(source):
@@ -128,7 +134,8 @@ def files_in(source: Any) -> Stamped | None:
         found = list(_below(path))
     elif WILD.search(str(path)) and not path.exists():
         pattern = _pattern(str(path))
-        found = [file for file in _below(_fixed(path)) if pattern.fullmatch(str(file))]
+        fixed = itertools.takewhile(lambda part: not WILD.search(part), path.parts)
+        found = [file for file in _below(Path(*fixed)) if pattern.fullmatch(str(file))]
     else:
         return None
     return _some({file: stamp_of(file) for file in sorted(found)}, source)
@@ -158,12 +165,6 @@ def _below(folder: Path) -> Iterator[Path]:
 
 def _is_note(parts: tuple[str, ...]) -> bool:
     return any(part.startswith(NOT_DATA) for part in parts)
-
-
-def _fixed(path: Path) -> Path:
-    """Return the folder before the first part of a pattern that is not fixed."""
-    kept = next(place for place, part in enumerate(path.parts) if WILD.search(part))
-    return Path(*path.parts[:kept]) if kept else Path()
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -211,7 +212,7 @@ def _in_store(url: str) -> Stamped:
         infos = [info] if info.is_file else system.get_file_info(fs.FileSelector(base, recursive=True))
     except Exception:  # noqa: BLE001 - as above
         raise InputError(f"{public_name(url)} cannot be opened: {REFUSED}") from None
-    found = [each for each in infos if each.is_file and not _is_note(_relative(each.path, base))]
+    found = [each for each in infos if each.is_file and not _is_note(PurePosixPath(each.path.removeprefix(base)).parts)]
     if wild:
         found = [each for each in found if _pattern(key).fullmatch(each.path)]
     stamped: Stamped = {
@@ -219,10 +220,6 @@ def _in_store(url: str) -> Stamped:
         for each in sorted(found, key=lambda each: each.path)
     }
     return _some(stamped, url)
-
-
-def _relative(key: str, base: str) -> tuple[str, ...]:
-    return PurePosixPath(key.removeprefix(base)).parts if key != base else ()
 
 
 def _some(found: Stamped, source: Any) -> Stamped:

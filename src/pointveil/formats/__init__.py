@@ -15,7 +15,8 @@ from pointveil.errors import InputError
 from pointveil.files.crs import same_places
 from pointveil.files.drafts import draft_folder
 from pointveil.files.lattice import snap, steps_per_unit
-from pointveil.files.places import File, files_in, is_database, local_path
+from pointveil.files.places import File, files_in, is_database, is_named, local_path
+from pointveil.files.places import as_named as as_named
 from pointveil.files.whole import existing_file, write_whole
 from pointveil.formats import csv, frames, geojson, many, parquet, postgis, spark, vector
 from pointveil.formats.base import Batch as Batch
@@ -37,26 +38,11 @@ def _vector(suffix: str, driver: vector.Driver) -> Format:
     return Format((suffix,), True, read, write, *known)
 
 
+_parquet = partial(Format, read=parquet.read, statement=parquet.statement, fields=parquet.fields, is_remote=True)
 FORMATS = {
     "csv": Format((".csv", ".tsv", ".txt"), False, csv.read, csv.write, fields=csv.fields, is_remote=True),
-    "parquet": Format(
-        (".parquet", ".pq"),
-        False,
-        parquet.read,
-        parquet.write,
-        parquet.statement,
-        fields=parquet.fields,
-        is_remote=True,
-    ),
-    "geoparquet": Format(
-        (".geoparquet",),
-        True,
-        parquet.read,
-        parquet.write_geometry,
-        parquet.statement,
-        fields=parquet.fields,
-        is_remote=True,
-    ),
+    "parquet": _parquet((".parquet", ".pq"), has_geometry=False, write=parquet.write),
+    "geoparquet": _parquet((".geoparquet",), has_geometry=True, write=parquet.write_geometry),
     "geojson": Format((".geojson", ".json"), True, geojson.read, geojson.write, geojson.statement),
     "geopackage": _vector(".gpkg", vector.GEOPACKAGE),
     "shapefile": _vector(".shp", vector.SHAPEFILE),
@@ -89,9 +75,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     if load_plugins():
         return format_of(path)
     known = ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
-    advice = next(
-        (text for suffixes, text in ADVICE.items() if suffix in suffixes), "Give it the suffix of its format."
-    )
+    advice = next((text for ends, text in ADVICE.items() if suffix in ends), "Give it the suffix of its format.")
     raise InputError(f"{Path(path).name} is in no format known here, which are {known}. {advice}")
 
 
@@ -124,21 +108,14 @@ def open_points(
 
 
 def _opened(source: Any, request: Request, *, in_order: bool) -> PointSource:
-    named = as_named(source)
-    if named is None:
+    if not is_named(source):
         return frames.read(source, request)
-    if is_database(named):
-        return postgis.read(named, request, in_order=in_order)
-    found, path = files_in(named), local_path(named)
+    if is_database(source):
+        return postgis.read(source, request, in_order=in_order)
+    found, path = files_in(source), local_path(source)
     if found is None and path is not None:
         return _read_file(existing_file(path), request)
-    return many.read(named, found or {}, request, _read_file)
-
-
-def as_named(source: Any) -> Any:
-    """Return a source that is told by its path or address, or by a list of them; nothing for one that holds records."""
-    items = source if isinstance(source, list | tuple) else [source]
-    return source if items and all(isinstance(item, str | os.PathLike) for item in items) else None
+    return many.read(source, found or {}, request, _read_file)
 
 
 def _read_file(file: File, request: Request) -> PointSource:
@@ -173,7 +150,8 @@ def output_layout(path: str | os.PathLike[str], like: Layout) -> Layout:
     if is_folder(path):
         return output_layout(part_path(path, like.format), like)
     name = format_of(path)
-    if name == "parquet" and _has_geometry(like):
+    known = FORMATS.get(like.format)
+    if name == "parquet" and (like.geometry is not None if known is None else known.has_geometry):
         name = "geoparquet"
     if FORMATS[name].has_geometry:
         return _with_geometry(name, path.stem, like)
@@ -185,11 +163,6 @@ def output_layout(path: str | os.PathLike[str], like: Layout) -> Layout:
         columns = like.columns_at(x, y) if like.columns else ()
         plain = dataclasses.replace(plain, x=x, y=y, y_first=False, columns=columns)
     return plain
-
-
-def _has_geometry(layout: Layout) -> bool:
-    known = FORMATS.get(layout.format)
-    return layout.geometry is not None if known is None else known.has_geometry
 
 
 def _with_geometry(name: str, stem: str, like: Layout) -> Layout:

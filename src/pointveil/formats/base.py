@@ -47,20 +47,18 @@ class Layout:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the layout as plain values that JSON can hold; what was added later is left out if it says nothing."""
-        values = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        said = {field.name: (getattr(self, field.name), field.default) for field in dataclasses.fields(self)}
         return {
-            field.name: values[field.name]
-            for field in dataclasses.fields(self)
-            if field.name not in ADDED or getattr(self, field.name) != field.default
+            name: list(value) if isinstance(value, tuple) else value
+            for name, (value, default) in said.items()
+            if name not in ADDED or value != default
         }
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Layout":
         """Return the layout that `to_dict` was asked for."""
-        restored: dict[str, Any] = {
-            name: tuple(each) if isinstance(each, list) else each for name, each in values.items()
-        }
-        return cls(**restored)
+        given: Any = {name: tuple(each) if isinstance(each, list) else each for name, each in values.items()}
+        return cls(**given)
 
     @cached_property
     def kept(self) -> Mapping[str, Any]:

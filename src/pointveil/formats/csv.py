@@ -135,9 +135,8 @@ def read(path: File, request: Request) -> PointSource:
             line_end="\r\n" if line.endswith("\r\n") else "\n",
             bom=head.startswith(BYTE_ORDER_MARK),
         )
-    return PointSource(
-        layout, CsvRecords(path, delimiter, start, len(names), tuple(fields), request, layout).batches, path
-    )
+    found = CsvRecords(path, delimiter, start, len(names), tuple(fields), request, layout)
+    return PointSource(layout, found.batches, path)
 
 
 def quoted_names(line: str, delimiter: str, names: list[str]) -> list[str]:
@@ -172,7 +171,10 @@ def header(head: bytes, request: Request, source: str) -> tuple[str, list[str], 
     if len(lines) == 1 and len(head) == LONGEST_RECORD:
         raise InputError(f"{source} is not CSV: its first line does not end.")
     # No more than one line, whatever its quotes: the next is somebody's.
-    text = decoded(lines[0])
+    try:
+        text = lines[0].decode("utf-8")
+    except UnicodeDecodeError:
+        text = lines[0].decode("latin-1")
     choices = [(delimiter, split_header(text, delimiter)) for delimiter in delimiters(text)]
     chosen = next((choice for choice in choices if _is_fitting(choice[1], request, source)), None)
     delimiter, names = chosen or max(choices, key=lambda choice: len(choice[1]))
@@ -193,14 +195,6 @@ def split_header(line: str, delimiter: str) -> list[str]:
         ]
     except csv.Error:
         return []
-
-
-def decoded(line: bytes) -> str:
-    """Return a line of a header as text, whatever its bytes."""
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError:
-        return line.decode("latin-1")
 
 
 def _is_fitting(names: list[str], request: Request, source: str) -> bool:

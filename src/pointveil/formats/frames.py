@@ -165,15 +165,14 @@ def _people(frame: Any, names: Sequence[str], request: Request) -> Rows:
 
 
 def _from_array(values: Any, request: Request) -> PointSource:
+    def floats(part: Any) -> NDArray[np.float64]:
+        if part.dtype.kind in "iuf":
+            return np.ma.filled(part.astype(np.float64), np.nan)
+        return numbers_of(np.ma.filled(part.astype(object), None).ravel()).reshape(-1, 2)
+
     if values.ndim != 2 or values.shape[1] != 2 or values.dtype.kind not in "iufOUS":
         raise InputError("An array of points has two columns, x and y (or longitude and latitude), of numbers.")
-    return _from_pairs(values, request, _floats)
-
-
-def _floats(values: Any) -> NDArray[np.float64]:
-    if values.dtype.kind in "iuf":
-        return np.ma.filled(values.astype(np.float64), np.nan)
-    return numbers_of(np.ma.filled(values.astype(object), None).ravel()).reshape(-1, 2)
+    return _from_pairs(values, request, floats)
 
 
 def _one_by_one(pairs: Sequence[Any]) -> NDArray[np.float64]:

@@ -51,7 +51,10 @@ def _field(
 ) -> Any:
     if column.name in {layout.x, layout.y, layout.geometry}:
         raise InputError(f"Column {column.name!r} of {source} says where a record is, so it cannot be kept as well.")
-    check_not_person(column, request)
+    if column.name == request.person and not isinstance(column, Id):
+        raise InputError(
+            f"Column {column.name!r} says whose a record is; keep it as '{column.name}=id', or not at all."
+        )
     count = list(names).count(column.name)
     if count != 1:
         raise InputError(
@@ -72,14 +75,6 @@ def field_of(column: Column, kind: Any) -> Any:
     elif isinstance(column, Time) and pa.types.is_timestamp(kind):
         form = {"clock": (column.tz or kind.tz) if kind.tz else "", "format": text_form(column)}
     return pa.field(column.name, kind, metadata=form)
-
-
-def check_not_person(column: Column, request: Request) -> None:
-    """Refuse to keep what says whose a record is, save as an invented id."""
-    if column.name == request.person and not isinstance(column, Id):
-        raise InputError(
-            f"Column {column.name!r} says whose a record is; keep it as '{column.name}=id', or not at all."
-        )
 
 
 def settled(keep: Sequence[Column], layout: Layout) -> tuple[Column, ...]:
