@@ -76,25 +76,13 @@ class WrittenPoints(SyntheticPoints):
 
 @dataclass(frozen=True)
 class Parts:
-    """Points that can be drawn apart.
+    """Points that can be drawn apart."""
 
-    Parameters
-    ----------
-    draw
-        Draws the part of a number, always the same.
-    count
-        Number of parts.
-    session
-        Of Spark, whose executors draw.
-    layout, statement
-        The form of the file the points stand for, and what is promised about them.
-    """
-
-    draw: Callable[[int], SyntheticPoints]
-    count: int
-    session: Any
-    layout: Layout
-    statement: Statement
+    draw: Callable[[int], SyntheticPoints]  # draws the part of a number, always the same
+    count: int  # of parts
+    session: Any  # of Spark, whose executors draw
+    layout: Layout  # the form of the file the points stand for
+    statement: Statement  # what is promised about them
 
     def write(
         self, path: Path, *, key: SigningKey | None, ready: Callable[[Mapping[str, Any]], None]

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pointveil.columns.calendar import (
     DAY,
@@ -22,6 +21,7 @@ from pointveil.columns.calendar import (
     PATTERNS,
     RESOLUTIONS,
     WEEK,
+    Ints,
     Period,
     check_zone,
     parse_period,
@@ -29,8 +29,6 @@ from pointveil.columns.calendar import (
 )
 from pointveil.errors import InputError
 from pointveil.files.exact import exact_number
-
-Ints = NDArray[np.int64]
 
 DROP = "drop"
 MOST_CODES = 65_535  # so that a code fits into two bytes
@@ -44,21 +42,11 @@ UNITS = ("s", "ms", "us", "ns")
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One thing that a column says, such as the hour of the day: bins to count, from the column's codes.
+    """One thing that a column says, such as the hour of the day: bins to count, from the column's codes."""
 
-    Parameters
-    ----------
-    name
-        In words, such as "hour of day".
-    axis
-        How its bins lie: on a "circle", on a "line", or in a "list" without order.
-    bins
-        (codes,) the bin of each code; what is not in the period or list has the last bin of all, if it is kept.
-    """
-
-    name: str
-    axis: Literal["circle", "line", "list"]
-    bins: Ints
+    name: str  # in words, such as "time of day"
+    axis: Literal["circle", "line", "list"]  # how its bins lie; a list has no order
+    bins: Ints  # (codes,): of each code; what is not in the period or list has the last of all, if it is kept
 
     @property
     def size(self) -> int:
