@@ -61,8 +61,10 @@ def compare(
         )
     left_out = len(all_real.xy) - len(on_land.xy), len(all_synthetic.xy) - len(some_synthetic.xy)
     codes = on_land.codes, some_synthetic.codes
-    everybody = None if population is None else read_points(population, world, columns=columns, crs=crs).whole.xy
-    everybody = None if everybody is None else everybody[world.on_land(everybody)]
+    everybody = None
+    if population is not None:
+        everybody = read_points(population, world, columns=columns, crs=crs).whole.xy
+        everybody = everybody[world.on_land(everybody)]
     pair = Comparison(
         on_land.xy, some_synthetic.xy, world, seed, names, left_out, about, keep, all_real.crs, codes, everybody
     )

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from pointveil.cells import Ints
 from pointveil.errors import UnmeasuredError
 from pointveil.evaluation.comparison import Comparison
 from pointveil.evaluation.kept import Bins
@@ -27,12 +26,9 @@ def range_in_time_error(comparison: Comparison, *, bins: Bins, radius: float = 5
     if not len(near[0]):
         raise UnmeasuredError("range queries need centres, and this world has no road nodes or land for them")
     real, synthetic = (
-        _windows(np.array([np.bincount(of[each], minlength=bins.size)[: bins.listed] for each in found]), consecutive)
+        np.array([np.bincount(of[each], minlength=bins.size)[: bins.listed] for each in found])
         for of, found in zip((bins.real, bins.synthetic), near, strict=True)
     )
-    return float(np.abs(real - synthetic).mean())
-
-
-def _windows(counts: Ints, consecutive: int) -> Ints:
-    """Return the sums of consecutive bins on the clock, from each bin on: (centres, bins)."""
-    return np.asarray(sum(np.roll(counts, -step, axis=1) for step in range(consecutive)))
+    # In consecutive bins on the clock, from each bin on: (centres, bins).
+    apart = sum(np.roll(real - synthetic, -step, axis=1) for step in range(consecutive))
+    return float(np.abs(apart).mean())

@@ -25,9 +25,8 @@ NINE_IN_TEN = 1.645 * float(np.sqrt(np.pi / 2))  # mean sizes of normal errors t
 
 def report_page(result: Evaluation) -> str:
     """Return the report as HTML that needs no network: it contains real points, so it is for their owner only."""
-    return compose(
-        titled(" beside ".join(result.compared.names), result.compared.world), BANNER, "report", report_data(result)
-    )
+    title = titled(" beside ".join(result.compared.names), result.compared.world)
+    return compose(title, BANNER, "report", report_data(result))
 
 
 def report_data(result: Evaluation) -> dict[str, Any]:
