@@ -10,7 +10,7 @@ from pointveil.evaluation.comparison import Comparison
 from pointveil.evaluation.kept import Bins
 from pointveil.evaluation.measures.cell_error import CELL_SIZES, shifted_cell_error
 from pointveil.evaluation.measures.hotspot_agreement import GRANULARITIES
-from pointveil.evaluation.measures.place_and_bin import SIZES
+from pointveil.evaluation.measures.kept_columns import SIZES
 from pointveil.evaluation.measures.range_query_error import RANGE_RADII
 from pointveil.evaluation.report.maps import encode_bins, encode_map, encode_points
 from pointveil.evaluation.report.pages import compose, statement_data, titled
