@@ -85,7 +85,6 @@ def open_points(
     columns: tuple[str, str] | None = None,
     crs: str | None = None,
     person: str | None = None,
-    layer: str | None = None,
     in_order: bool = False,
     keep: tuple[Column, ...] = (),
     engine: str = "local",
@@ -98,7 +97,7 @@ def open_points(
     a list of pairs, x (longitude) first. A table that is a release can be read `in_order`: as it was written.
     With the engine "spark", executors read the files, of the cluster at `master`.
     """
-    request = Request(None if columns is None else _pair(columns), crs, person, layer, tuple(keep))
+    request = Request(None if columns is None else _pair(columns), crs, person, tuple(keep))
     if engine not in ENGINES or (master is not None and engine != "spark"):
         raise InputError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}; only Spark has a master.")
     found = _opened(source, request, in_order=in_order)

@@ -154,7 +154,6 @@ class Request:
     columns: tuple[str, str] | None = None  # the names of x and y, if the names alone do not tell
     crs: str | None = None  # of a source that does not state it; EPSG:4326 for two plain columns and for arrays
     person: str | None = None  # the name of the column that says whose a record is
-    layer: str | None = None  # the one to read, where a file has several
     keep: tuple[Column, ...] = ()  # the other columns to read
 
 
