@@ -25,7 +25,6 @@ from pointveil.errors import missing_extra
 from pointveil.files.crs import DEGREES, short_name, transform
 from pointveil.files.laid_aside import LaidAside
 from pointveil.files.lattice import steps_per_unit
-from pointveil.files.places import as_named as _as_named
 from pointveil.files.places import fetched, is_database, local_path, public_name, put, remove
 from pointveil.files.whole import check_target, file_digest, refuse_existing
 from pointveil.formats import (
@@ -40,6 +39,7 @@ from pointveil.formats import (
     write_points,
     write_table,
 )
+from pointveil.formats import as_named as _as_named
 from pointveil.formats.base import Codes
 from pointveil.formats.decoding import kept_table
 from pointveil.formats.geojson import properties

@@ -1,1 +1,1 @@
-"""A page on the owner's own machine: the whole way from a file to a release, in a browser."""
+"""A page on the owner's own machine, from a file to a release: passes maps on to the owner, and reads no record itself."""

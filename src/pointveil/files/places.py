@@ -77,11 +77,6 @@ def is_named(source: object) -> bool:
     return isinstance(source, str | os.PathLike) or is_file_list(source)
 
 
-def as_named(source: Any) -> Any:
-    """Return a source that is told by its path or address, or by a list of them; nothing for one that holds records."""
-    return source if is_named(source) else None
-
-
 def local_path(source: object) -> Path | None:
     """Return the path of a source on this machine, if it has one."""
     if isinstance(source, str) and is_url(source):

@@ -15,8 +15,7 @@ from pointveil.errors import InputError
 from pointveil.files.crs import same_places
 from pointveil.files.drafts import draft_folder
 from pointveil.files.lattice import snap, steps_per_unit
-from pointveil.files.places import File, files_in, is_database, is_named, local_path
-from pointveil.files.places import as_named as as_named
+from pointveil.files.places import File, files_in, is_database, local_path
 from pointveil.files.whole import existing_file, write_whole
 from pointveil.formats import csv, frames, geojson, many, parquet, postgis, spark, vector
 from pointveil.formats.base import Batch as Batch
@@ -107,14 +106,22 @@ def open_points(
 
 
 def _opened(source: Any, request: Request, *, in_order: bool) -> PointSource:
-    if not is_named(source):
+    named = as_named(source)
+    if named is None:
         return frames.read(source, request)
-    if is_database(source):
-        return postgis.read(source, request, in_order=in_order)
-    found, path = files_in(source), local_path(source)
+    if is_database(named):
+        return postgis.read(named, request, in_order=in_order)
+    found, path = files_in(named), local_path(named)
     if found is None and path is not None:
         return _read_file(existing_file(path), request)
-    return many.read(source, found or {}, request, _read_file)
+    return many.read(named, found or {}, request, _read_file)
+
+
+def as_named(source: Any) -> Any:
+    """Return a source that is told by its path or address, or by a list of them; nothing for one that holds records."""
+    # Here, although `files.places` asks much the same: it must never be handed a record.
+    items = source if isinstance(source, list | tuple) else [source]
+    return source if items and all(isinstance(item, str | os.PathLike) for item in items) else None
 
 
 def _read_file(file: File, request: Request) -> PointSource:

@@ -1,4 +1,4 @@
-"""The measures, each a function of a comparison that registers itself."""
+"""The measures, functions that register themselves: handed real and synthetic points, for the owner's eyes."""
 
 from importlib import import_module
 
