@@ -1,1 +1,1 @@
-"""A page on the owner's own machine, from a file to a release: passes maps on to the owner, and reads no record itself."""
+"""A page on the owner's own machine: passes the owner's maps on to their browser, and reads no record itself."""
