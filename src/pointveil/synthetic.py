@@ -203,21 +203,13 @@ class SyntheticPoints:
     @property
     def __geo_interface__(self) -> dict[str, Any]:
         """The points as a GeoJSON FeatureCollection: longitude and latitude (EPSG:4326), whatever their own CRS is."""
-        return {
-            "type": "FeatureCollection",
-            "features": [
-                {"type": "Feature", "properties": row, "geometry": {"type": "Point", "coordinates": place}}
-                for place, row in zip(
-                    transform(self.crs, DEGREES)(self.coordinates).tolist(), self._properties(), strict=True
-                )
-            ],
-        }
-
-    def _properties(self) -> list[dict[str, Any]]:
-        """Return the kept columns of each point as values that JSON can hold."""
-        if self.kept is None:
-            return [{} for _ in range(len(self))]
-        return properties(self.kept, self.layout)
+        places = transform(self.crs, DEGREES)(self.coordinates).tolist()
+        rows = [{} for _ in places] if self.kept is None else properties(self.kept, self.layout)
+        features = [
+            {"type": "Feature", "properties": row, "geometry": {"type": "Point", "coordinates": place}}
+            for place, row in zip(places, rows, strict=True)
+        ]
+        return {"type": "FeatureCollection", "features": features}
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the points as a pandas frame: x, y and the kept columns, named and ordered as in the input."""
@@ -315,7 +307,9 @@ class _LaidAside(SyntheticPoints):
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield them from the file."""
-        return map(_as_chunk, vars(self)["laid"])
+        for table in vars(self)["laid"]:
+            places = np.column_stack([table.column(axis).to_numpy() for axis in range(2)])
+            yield Chunk(places, table.select(range(2, table.num_columns)) if table.num_columns > 2 else None)
 
 
 def _as_table(chunk: Chunk) -> pa.Table:
@@ -324,12 +318,6 @@ def _as_table(chunk: Chunk) -> pa.Table:
 
     names, columns = ([], []) if chunk.table is None else (chunk.table.column_names, chunk.table.columns)
     return pa.table([*map(pa.array, chunk.coordinates.T), *columns], names=["x", "y", *names])
-
-
-def _as_chunk(table: pa.Table) -> Chunk:
-    """Return what `_as_table` has put into a table."""
-    coordinates = np.column_stack([table.column(axis).to_numpy() for axis in range(2)])
-    return Chunk(coordinates, table.select(range(2, table.num_columns)) if table.num_columns > 2 else None)
 
 
 def keep_columns(

@@ -196,12 +196,6 @@ def make_batch(coordinates: NDArray[np.float64], person: Any = None, codes: Code
     return Batch(coordinates, person, codes)
 
 
-def slices(count: int) -> Iterator[slice]:
-    """Yield the slices of a batch each that `count` records have."""
-    for start in range(0, count, BATCH_ROWS):
-        yield slice(start, min(start + BATCH_ROWS, count))
-
-
 def regrouped(batches: Iterable[Batch]) -> Iterator[Batch]:
     """Join small batches, so that each but the last has at least `BATCH_ROWS` records."""
     waiting: list[Batch] = []

@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pointveil.cells.arrays import blocks
 from pointveil.errors import InputError
 from pointveil.files.crs import DEGREES, chosen_crs
-from pointveil.formats import spark
-from pointveil.formats.base import Batch, DamagedError, Layout, PointSource, Request, make_batch, slices
+from pointveil.formats import base, spark
+from pointveil.formats.base import Batch, DamagedError, Layout, PointSource, Request, make_batch
 from pointveil.formats.codes import coded
 from pointveil.formats.columns import find_column, find_columns, no_columns, plain_layout, usual_names
 from pointveil.formats.kept import with_kept
@@ -46,7 +47,7 @@ def _in_memory(
     layout: Layout, count: int, coordinates: Rows, people: Rows = lambda _: None, codes: Rows = lambda _: ()
 ) -> PointSource:
     def pieces() -> Iterator[Batch]:
-        for part in slices(count):
+        for part in blocks(count, base.BATCH_ROWS):
             yield make_batch(coordinates(part), people(part), codes(part))
 
     return PointSource(layout, pieces)
@@ -59,7 +60,7 @@ def _from_table(table: Any, request: Request, layout: Layout | None = None) -> P
 
 
 def _sliced(table: Any, layout: Layout, request: Request) -> Iterator[Batch]:
-    for part in slices(len(table)):
+    for part in blocks(len(table), base.BATCH_ROWS):
         yield batch_of(table.slice(part.start, part.stop - part.start), layout, request)
 
 

@@ -56,12 +56,12 @@ def _field(
             f"Column {column.name!r} says whose a record is; keep it as '{column.name}=id', or not at all."
         )
     count = list(names).count(column.name)
-    if count != 1:
-        raise InputError(
-            f"{source} has {count} columns called {column.name!r}; give each its own name."
-            if count
-            else f"{source} has no column {column.name!r} to keep; {_near(names, column.name)}{listed(names)}"
-        )
+    if not count:
+        near = [] if any(map(looks_like_data, names)) else difflib.get_close_matches(column.name, names, n=1)
+        guess = f"did you mean {near[0]!r}? Else " if near else ""
+        raise InputError(f"{source} has no column {column.name!r} to keep; {guess}{listed(names)}")
+    if count > 1:
+        raise InputError(f"{source} has {count} columns called {column.name!r}; give each its own name.")
     kind = kind_of(column, list(names).index(column.name))
     check_kept(column, kind, source)
     return field_of(column, kind)
@@ -90,11 +90,6 @@ def _settled(column: Column, kind: Any) -> Column:
         counted = "integer" if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else whole
         return dataclasses.replace(column, tz=column.tz or getattr(kind, "tz", None), type=column.type or counted)
     return column
-
-
-def _near(names: Sequence[str], wanted: str) -> str:
-    near = difflib.get_close_matches(wanted, names, n=1)
-    return f"did you mean {near[0]!r}? Else " if near and not any(map(looks_like_data, names)) else ""
 
 
 def usual_kind(column: Column, _place: int = 0) -> Any:
