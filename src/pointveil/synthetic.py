@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pointveil import counting, showing
 from pointveil.cells.arrays import blocks
-from pointveil.columns import Column, from_dict
+from pointveil.columns import from_dict
 from pointveil.errors import missing_extra
 from pointveil.files.crs import DEGREES, short_name, transform
 from pointveil.files.laid_aside import LaidAside
@@ -41,7 +41,7 @@ from pointveil.formats import (
 )
 from pointveil.formats import as_named as _as_named
 from pointveil.formats.base import Codes
-from pointveil.formats.decoding import kept_table
+from pointveil.formats.decoding import keep_columns as _keep_columns
 from pointveil.formats.geojson import properties
 from pointveil.formats.kept import codes_from
 from pointveil.ledger import OWN, Own
@@ -56,7 +56,8 @@ if TYPE_CHECKING:
 
 CHUNK = 2**20
 STATEMENT = ".statement.json"
-as_named = _as_named  # for whoever is not to import what reads real records
+# For those who are not to import what reads real records.
+as_named, keep_columns = _as_named, _keep_columns
 
 
 @dataclass(frozen=True)
@@ -318,25 +319,6 @@ def _as_table(chunk: Chunk) -> pa.Table:
 
     names, columns = ([], []) if chunk.table is None else (chunk.table.column_names, chunk.table.columns)
     return pa.table([*map(pa.array, chunk.coordinates.T), *columns], names=["x", "y", *names])
-
-
-def keep_columns(
-    keep: Sequence[Column],
-    drawn: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]],
-    layout: Layout,
-    rng: np.random.Generator,
-    *,
-    count: int,
-    first: int = 0,
-) -> pa.Table | None:
-    """Return the kept columns of the first `count` points, from their codes and their places within the bins.
-
-    Before them, `first` points had an id of their own.
-    """
-    if not keep:
-        return None
-    codes, places = [codes[:count] for codes, _ in drawn], [places[:count] for _, places in drawn]
-    return kept_table(keep, codes, places, layout, rng, count=count, first=first)
 
 
 def _import(package: str) -> Any:

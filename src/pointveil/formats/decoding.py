@@ -15,7 +15,7 @@ from pointveil.columns.calendar import DAY, Period, starts_of
 from pointveil.errors import InputError
 from pointveil.formats.base import Layout
 from pointveil.formats.clocks import UTC, moments_of, wall_of
-from pointveil.formats.codes import HAIR, PER_SECOND, canonical, coded, codes_in, decimals_of, is_hours, steps_of
+from pointveil.formats.codes import HAIR, PER_SECOND, canonical, codes_in, decimals_of, is_hours, steps_of
 from pointveil.formats.moments import texts_of
 from pointveil.formats.persons import person_name
 from pointveil.formats.values import is_binary, is_text, numbers, plain_type, storage_of
@@ -61,30 +61,29 @@ def invented_ids(count: int, kind: Any, rng: np.random.Generator, first: int = 0
     return _as(numbers.cast(plain, safe=False), kind, storage)
 
 
-def kept_table(
-    columns: Sequence[Column],
-    codes: Sequence[NDArray[Any]],
-    places: Sequence[Floats],
+def keep_columns(
+    keep: Sequence[Column],
+    drawn: Sequence[tuple[NDArray[Any], Floats]],
     layout: Layout,
     rng: np.random.Generator,
     *,
     count: int,
     first: int = 0,
-) -> pa.Table:
-    """Return the kept columns of `count` rows that come after `first` others, in the order declared.
+) -> pa.Table | None:
+    """Return the kept columns of the first `count` points, in the order declared; before them, `first` had an id.
 
-    `codes` and `places` (n,) are those of the columns that have codes, in the same order; ids come from `rng` alone.
+    `drawn` has the codes (n,) of each column that has some, and the places (n,) within their bins; ids come from `rng`.
     """
-    kinds = {name: field.type for name, field in layout.kept.items()}
-    told = dict(zip([column.name for column in coded(columns)], zip(codes, places, strict=True), strict=True))
-    return pa.table(
-        {
-            column.name: invented_ids(count, kinds[column.name], rng, first)
-            if isinstance(column, Id)
-            else values_of(column, *told[column.name], kinds[column.name])
-            for column in columns
-        }
-    )
+    told = iter(drawn)
+    found: dict[str, pa.Array] = {}
+    for column in keep:
+        kind = layout.kept[column.name].type
+        if isinstance(column, Id):
+            found[column.name] = invented_ids(count, kind, rng, first)
+        else:
+            codes, places = next(told)
+            found[column.name] = values_of(column, codes[:count], places[:count], kind)
+    return pa.table(found) if keep else None
 
 
 # ---- what fits: a public question, asked before anything is read ----
