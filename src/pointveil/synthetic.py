@@ -152,20 +152,13 @@ class SyntheticPoints:
         check_release(path, force=force)
         output = self._output(form)
         described = self.statement.with_output(output).signed(key)
-        beside = statement_path(path).name
+        complete: list[Statement] = []
 
         def state(draft: Path) -> None:
-            files = [describe_file(file) for file in sorted((draft if draft.is_dir() else draft.parent).iterdir())]
-            listed = output.model_copy(update={"files": tuple(files)})
-            complete.append(described.with_output(listed).signed(key))
-            draft.with_name(beside).write_text(complete[0].to_json(), encoding="utf-8", newline="\n")
-            if ready is not None:
-                digests = {file.name: file.sha256 for file in files} | {beside: file_digest(draft.with_name(beside))}
-                ready({"file": path.name, "rows": len(self), "files": digests})
+            complete.append(state_beside(draft, output, described, key, ready))
 
-        complete: list[Statement] = []
-        embedded = described.to_json()
-        write_points(path, self.chunks(), form, statement=embedded, total=len(self), first=beside, beside=state)
+        embedded, first = described.to_json(), statement_path(path).name
+        write_points(path, self.chunks(), form, statement=embedded, total=len(self), first=first, beside=state)
         return complete[0]
 
     def _write_to_store(self, url: str, *, key: SigningKey | None, force: bool, **options: Any) -> Statement:
@@ -388,6 +381,24 @@ def codes_digest(chunks: Iterable[Codes]) -> str:
         for digest, column in zip(digests, codes, strict=True):
             digest.update(np.ascontiguousarray(column, dtype="<u2").tobytes())
     return hashlib.sha256(b"".join(digest.digest() for digest in digests)).hexdigest()
+
+
+def state_beside(
+    draft: Path,
+    output: Output,
+    statement: Statement,
+    key: SigningKey | None,
+    ready: Callable[[Mapping[str, Any]], None] | None,
+) -> Statement:
+    """Write the complete statement beside a draft; `ready` is told names and digests before they are put in place."""
+    files = tuple(map(describe_file, sorted((draft if draft.is_dir() else draft.parent).iterdir())))
+    complete = statement.with_output(output.model_copy(update={"files": files})).signed(key)
+    beside = statement_path(draft)
+    beside.write_text(complete.to_json(), encoding="utf-8", newline="\n")
+    if ready is not None:
+        digests = {file.name: file.sha256 for file in files} | {beside.name: file_digest(beside)}
+        ready({"file": draft.name, "rows": output.rows, "files": digests})
+    return complete
 
 
 def describe_file(path: Path) -> OutputFile:
