@@ -175,9 +175,7 @@ def stated(points: Any) -> Statement | None:
 def form(statement: Statement | None) -> dict[str, Any]:
     """Return the columns and the CRS that a statement gives to its file, where the file itself does not say them."""
     output = None if statement is None else statement.output
-    if output is None or output.x is None or output.y is None:
-        return {}
-    return {"columns": (output.x, output.y), "crs": output.crs}
+    return {} if output is None or output.places is None else {"columns": output.places, "crs": output.crs}
 
 
 def _name(points: Any, otherwise: str) -> str:
