@@ -51,13 +51,10 @@ class Records:
 
     xy: Floats
     person: Ints
-    said: Ints = field(
-        default_factory=lambda: np.zeros(0, dtype=np.int64)
-    )  # a row of SAID each; the usual one if blank
+    said: Any = USUAL  # a row of SAID for each, or one for all
 
     def __post_init__(self) -> None:
-        if len(self.said) != len(self.xy):
-            object.__setattr__(self, "said", np.full(len(self.xy), USUAL))
+        object.__setattr__(self, "said", np.broadcast_to(np.asarray(self.said, dtype=np.int64), len(self.xy)))
 
     @classmethod
     def at(cls, xy: object) -> "Records":
@@ -161,7 +158,8 @@ class Spy:
 
 
 Opener = Callable[[Records, World, "Subject"], Any]
-Publisher = Callable[[Any], tuple[Floats, str]]
+Published = tuple[Floats, str]  # points, and the text of everything else
+Publisher = Callable[[Any], Published]
 
 
 def opening(world: World, subject: "Subject") -> dict[str, Any]:
@@ -233,7 +231,7 @@ def method_subject(
     """Return a method as a subject: the whole way from records to synthetic points."""
     for_small = dataclasses.replace(method, partitioner=shrunk(method.partitioner), placement=shrunk(method.placement))
 
-    def publish(vault: Any) -> tuple[Floats, str]:
+    def publish(vault: Any) -> Published:
         fitting = for_small if vault.world.land_area <= SMALL_AREA else method
         made = synthesize(cast("Vault", vault), fitting, small=True)  # so that every question is asked
         return made.coordinates, describe(made.coordinates, made.to_arrow().schema, made.statement, vault.asked)
