@@ -167,7 +167,9 @@ class Survey:
         except VerificationError as fault:
             raise VerificationError(f"{path.name} does not hold. {fault}") from None
         except DAMAGED as fault:
-            raise InputError(f"{path.name} is not a survey that this version can read: {fault}") from None
+            raise InputError(
+                f"{path.name} is not a survey, made by 'pointveil survey', that this version can read: {fault}"
+            ) from None
 
     def to_bytes(self) -> bytes:
         """Return the file's content."""

@@ -14,7 +14,7 @@ from shapely import polygons, to_geojson, total_bounds
 from pointveil.app.folder import Folder
 from pointveil.app.orders import Epsilon, Keep, Order, Text, python, shell
 from pointveil.app.work import Tell, Works
-from pointveil.checking import guess_use
+from pointveil.columns.names import guess_use
 from pointveil.errors import InputError
 from pointveil.evaluation import evaluate
 from pointveil.evaluation.points import form, kept_columns, read_points

@@ -180,8 +180,8 @@ def store_of(url: str) -> tuple[Any, str]:
     scheme = urlsplit(url).scheme.lower()
     if scheme not in STORES:
         raise InputError(
-            f"{public_name(url)} cannot be read: an address begins with file://, s3://, gs:// or postgresql://, "
-            f"not with {scheme}://."
+            f"{public_name(url)} cannot be reached: an address begins with file://, s3://, gs:// or postgresql://, "
+            f"not with {scheme}://. Use a file on this machine."
         )
     try:
         system, key = fs.FileSystem.from_uri(url)

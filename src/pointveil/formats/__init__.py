@@ -53,7 +53,7 @@ PART_ROWS = 2**23
 GEOMETRY_NAMES = {"geopackage": "geom"}
 ADVICE = {
     (".gz", ".zip", ".bz2", ".xz", ".zst"): "Unpack it first.",
-    (".xlsx", ".xls", ".ods", ".numbers"): "It is a spreadsheet: save it as CSV first.",
+    (".xlsx", ".xls", ".ods", ".numbers"): "Spreadsheets are neither read nor written: use CSV.",
 }
 
 

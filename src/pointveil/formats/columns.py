@@ -28,7 +28,8 @@ def find_columns(names: Sequence[str], wanted: tuple[str, str] | None, source: s
             return lowered.index(x_name), lowered.index(y_name)
     raise InputError(
         f"{source} has no columns that are surely longitude and latitude; {listed(names)} "
-        "Say which with --columns LON,LAT (columns=('LON', 'LAT') in Python)."
+        "Say which with --columns LON,LAT (columns=('LON', 'LAT') in Python), and with --crs (crs=) if they are not "
+        "degrees."
     )
 
 
