@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pointveil.statement import ONE_POINT
+from pointveil.statement import ONE_PERSON, ONE_POINT
 
 SAME_NAME = (
     "Names are compared as text, each by itself, without white space around it, in Unicode's form NFC, and numbers as "
@@ -32,9 +32,7 @@ class Protection:
     @property
     def unit(self) -> str:
         """The protected unit, in words."""
-        if self.person is None:
-            return ONE_POINT
-        return f"any one person with all their points (at most {self.points} of them are used)"
+        return ONE_POINT if self.person is None else ONE_PERSON.format(points=self.points)
 
     @property
     def limits(self) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from pointveil.errors import InputError
 from pointveil.files.places import public_name
 from pointveil.formats import DamagedError, Layout, PointSource, as_named, open_points
 from pointveil.ledger import OWN, Charge, Ledger, Own, open_ledger
-from pointveil.statement import Asked, Spend, Statement, describe
+from pointveil.statement import MOST_CELLS, Asked, Spend, Statement, describe
 from pointveil.vault.account import Account, exact_epsilon
 from pointveil.vault.answers import NoisyCounts, NoisyPoints
 from pointveil.vault.cleaning import Cleaner
@@ -33,7 +33,6 @@ from pointveil.world import Prior, World
 if TYPE_CHECKING:
     from pointveil.vault.rehearsal import Rehearsal
 
-MOST_CELLS = 50_000_000
 NO_GATHERING = (
     "A cluster counts points and never gathers them, so it cannot blur them one by one as this method does. Take a "
     "method without a kernel, such as veil; or files, with the engine of this machine."
