@@ -1,5 +1,6 @@
 """Ways in which one record, one thread or one failure could have told something: each was tried, and none does."""
 
+import dataclasses
 import os
 import sys
 import threading
@@ -142,6 +143,38 @@ def test_a_failure_carries_nothing_of_the_points(cells: TooMuch | Broken, plain_
     assert "50" not in str(caught.value)
     assert caught.value.__context__ is None
     assert caught.value.__cause__ is None
+
+
+@dataclasses.dataclass
+class Failing:
+    """Cells that fail in a way of their own."""
+
+    fault: Exception
+
+    def __len__(self) -> int:
+        return 1
+
+    def locate(self, xy: np.ndarray) -> np.ndarray:
+        del xy
+        raise self.fault
+
+
+def test_no_failure_says_of_which_kind_it_is(plain_world: World) -> None:
+    """A record may decide what goes wrong, so the words are the same."""
+    said = set()
+    for fault in (
+        KeyError("x"),
+        ValueError(),
+        OSError(5, "disk"),
+        ZeroDivisionError(),
+        UnicodeError(),
+        StopIteration(),
+    ):
+        with pytest.raises(RuntimeError) as caught:
+            Vault.open(table(), plain_world, epsilon=1, ledger=None).count(Failing(fault), WHOLE)
+        said.add(str(caught.value))
+
+    assert len(said) == 1
 
 
 class TooLong(np.ndarray):
