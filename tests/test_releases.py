@@ -1,5 +1,6 @@
 """From vault to survey to points: the whole story, on a small city."""
 
+import dataclasses
 import shutil
 import sqlite3
 from contextlib import closing
@@ -239,6 +240,30 @@ def test_an_answer_is_in_the_ledger_before_the_method_sees_it(
         pv.release(people_file, world, epsilon=1, output=tmp_path / "a.csv", method="agrid-uni")
 
     assert len(seen) == 3
+
+
+def test_of_two_processes_at_once_the_first_to_keep_an_answer_gives_it_to_both(
+    table: pa.Table, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two answers with noise of their own would cost twice what was charged."""
+    options: dict[str, Any] = {"epsilon": 1, "method": "ugrid-uni", "request": "may", "dataset": "people"}
+    keep, ours = pv.Ledger.keep, list[Any]()
+
+    def second(self: pv.Ledger, charge: Any, number: int, question: str, answer: bytes) -> bytes:
+        """Come second: the other process, which drew its own noise, is just done."""
+        found = unpack(answer)
+        assert isinstance(found, NoisyCounts)
+        ours.append(found.values)
+        keep(self, charge, number, question, pack(dataclasses.replace(found, values=found.values + 1000)))
+        return keep(self, charge, number, question, answer)
+
+    monkeypatch.setattr(pv.Ledger, "keep", second)
+    made = pv.release_survey(table, world, output=tmp_path / "a.survey", **options)
+
+    assert len(ours) == len(made.answers) == 2
+    for drawn, answer in zip(ours, made.answers, strict=True):
+        assert isinstance(answer, NoisyCounts)
+        assert np.array_equal(answer.values, drawn + 1000)
 
 
 @pytest.mark.parametrize("values", [[], [0], [-129, 127], [2**40, -(2**40)], list(range(-50, 50))])
