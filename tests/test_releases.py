@@ -1,6 +1,7 @@
 """From vault to survey to points: the whole story, on a small city."""
 
 import dataclasses
+import json
 import shutil
 import sqlite3
 from contextlib import closing
@@ -370,6 +371,27 @@ def test_only_the_same_requests_own_file_is_written_again_without_force(
     assert [account.spent for account in pv.Ledger().accounts()] == [1]
     pv.release(table, world, force=True, **options)
     assert pv.verify(output)
+
+
+def test_no_statement_is_written_over_the_ledger_the_key_or_the_private_file(
+    table: pa.Table, world: World, tmp_path: Path
+) -> None:
+    """Not even with force, which is about the output."""
+    stays = tmp_path / "a.csv.statement.json"
+    ledger = pv.Ledger(stays)
+    ledger.set_cap("people", 1)
+    before = stays.read_bytes()
+
+    with pytest.raises(InputError, match="is the ledger"):
+        pv.release(table, world, epsilon=1, output=tmp_path / "a.csv", ledger=ledger, dataset="people", force=True)
+
+    assert stays.read_bytes() == before
+    stays.unlink()
+    points = [{"type": "Feature", "geometry": {"type": "Point", "coordinates": [10.001, 50.001]}, "properties": {}}]
+    stays.write_text(json.dumps({"type": "FeatureCollection", "features": points}))
+    with pytest.raises(InputError, match="is the private file itself"):
+        pv.release(stays, world, epsilon=1, output=tmp_path / "a.csv", force=True, small=True)
+    assert not (tmp_path / "a.csv").exists()
 
 
 def test_a_statement_left_alone_is_removed_and_a_strangers_file_is_not(

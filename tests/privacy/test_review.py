@@ -20,6 +20,7 @@ from pointveil.cells import Everywhere, Grid
 from pointveil.cli import main
 from pointveil.engines import local, spark
 from pointveil.errors import BudgetError, InputError
+from pointveil.formats import PointSource
 from pointveil.ledger import Ledger
 from pointveil.vault import Share, Vault
 from pointveil.vault import vault as vault_module
@@ -239,6 +240,25 @@ def test_a_file_that_changes_between_questions_is_refused(
 
     with pytest.raises(RuntimeError, match="changed while it was read"):
         vault.count(Everywhere(), Share("second", Fraction(1, 2)))
+
+
+@pytest.mark.parametrize("person", [None, "who"])
+def test_a_file_that_changes_while_its_only_question_is_answered_is_refused(
+    plain_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, person: str | None
+) -> None:
+    path = tmp_path / "live.parquet"
+    pq.write_table(table(100, who=["a"] * 100), path)
+    vault = Vault.open(path, plain_world, epsilon=1, person=person, ledger=None)
+    honest = PointSource.batches
+
+    def batches(self: PointSource) -> Any:
+        yield from honest(self)
+        os.utime(path, ns=(1, 1))
+
+    monkeypatch.setattr(PointSource, "batches", batches)
+
+    with pytest.raises(RuntimeError, match="changed while it was read"):
+        vault.count(Everywhere(), WHOLE)
 
 
 def test_only_a_rehearsal_takes_other_randomness(plain_world: World) -> None:

@@ -20,6 +20,7 @@ from pointveil.errors import VerificationError
 from pointveil.releases import synthesize
 from pointveil.statement import Statement, digest_of
 from pointveil.statement.document import PROMISES, plain_words
+from pointveil.statement.wording import THEOREMS
 from pointveil.synthetic import describe_file, statement_path
 from pointveil.vault import Vault
 from pointveil.verification import verify
@@ -247,6 +248,20 @@ def test_the_protected_unit_is_one_that_there_is(unit: str, release: Path) -> No
     promise = plain_words(content["guarantee"]["epsilon"], unit)
 
     forge(release, {**content, "guarantee": {**content["guarantee"], "unit": unit}, "in_plain_words": promise})
+
+    seconds_until_refused(release)
+
+
+@pytest.mark.parametrize(("question", "sensitivity"), [("count", 1), ("count", 6), ("crowding", 1), ("crowding", 7)])
+def test_a_sensitivity_fits_the_points_of_a_person(question: str, sensitivity: int, release: Path) -> None:
+    """Three of each are used; a crowd counts for so many times as it has people at least."""
+    content = original(release)
+    asked = {**content["questions"][0], "question": question, "theorem": THEOREMS[question]}
+    fitting = 6 if question == "crowding" else 3
+    forge(release, changed(content, ("questions", 0), {**asked, "sensitivity": fitting}))
+    verify(release)
+
+    forge(release, changed(content, ("questions", 0), {**asked, "sensitivity": sensitivity}))
 
     seconds_until_refused(release)
 
