@@ -16,7 +16,7 @@ from pyarrow import csv
 
 from pointveil.cells import Floats
 from pointveil.columns import check_keep
-from pointveil.lab.audit.subjects import CLAIM, Spy, Subject, codes_of_said, describe
+from pointveil.lab.audit.subjects import CLAIM, Spy, Subject, codes_of_said, describe, said_by
 from pointveil.releases import draw
 from pointveil.surveys import Replay, Survey, ask_all
 from pointveil.world import World
@@ -65,7 +65,7 @@ def command_subject(
         replayed = Spy(Replay(found.answers), spy.asked, codes_of_said(check_keep(found.keep)))
         ask_all(replayed, found.world, found.method, Fraction(found.statement.guarantee.epsilon), found.keep)
         made = draw(found)
-        text = describe(made.coordinates, made.to_arrow().schema, found.statement, spy.asked)
+        text = describe(made.coordinates, made.to_arrow().schema, said_by(found), spy.asked)
         return made.coordinates, f"{code} {left} {text}"
 
     name = method + (", columns" if kept else "") + (", person" if points_per_unit > 1 else "") + ", command line"

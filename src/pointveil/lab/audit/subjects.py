@@ -16,8 +16,11 @@ import pyarrow as pa
 
 from pointveil.cells import Everywhere, Floats, Ints
 from pointveil.columns import Category, Column, Time
+from pointveil.margins import with_margins
 from pointveil.methods import Method
-from pointveil.releases import synthesize
+from pointveil.releases import draw, survey
+from pointveil.statement import Statement
+from pointveil.surveys import Survey
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Share, Sites, Vault
 from pointveil.world import World
 
@@ -233,8 +236,9 @@ def method_subject(
 
     def publish(vault: Any) -> Published:
         fitting = for_small if vault.world.land_area <= SMALL_AREA else method
-        made = synthesize(cast("Vault", vault), fitting, small=True)  # so that every question is asked
-        return made.coordinates, describe(made.coordinates, made.to_arrow().schema, made.statement, vault.asked)
+        found = survey(cast("Vault", vault), fitting, small=True)  # so that every question is asked
+        made = draw(found)
+        return made.coordinates, describe(made.coordinates, made.to_arrow().schema, said_by(found), vault.asked)
 
     name = method.name + (", columns" if keep else "") + (", person" if points_per_unit > 1 else "")
     return Subject(name, publish, claim, points_per_unit, keep=keep)
@@ -248,6 +252,13 @@ def shrunk(part: Any) -> Any:
         if type(getattr(part, field.name)) is int and getattr(part, field.name) > MOST_IN_SMALL
     }
     return dataclasses.replace(part, **sizes)
+
+
+def said_by(found: Survey) -> Statement:
+    """Return what a survey states; without its margins, if they follow from its noisy answers alone, as they must."""
+    anew = Survey(found.world, found.method, found.answers, found.statement, found.layout)
+    follows = with_margins(anew).statement.margins == found.statement.margins
+    return found.statement.model_copy(update={"margins": None}) if follows else found.statement
 
 
 def describe(coordinates: Floats, schema: pa.Schema, statement: Any, asked: Sequence[Asked]) -> str:
