@@ -62,7 +62,9 @@ def command_subject(
             left = sorted(path.name for path in Path().iterdir())
             found = Survey.read("answers")
         # The questions with their answers, as anyone can work them out who has the file.
-        replayed = Spy(Replay(found.answers), spy.asked, codes_of_said(check_keep(found.keep)))
+        replayed = Spy(
+            Replay.of(found.answers, found.statement.people), spy.asked, codes_of_said(check_keep(found.keep))
+        )
         ask_all(replayed, found.world, found.method, Fraction(found.statement.guarantee.epsilon), found.keep)
         made = draw(found)
         text = describe(made.coordinates, made.to_arrow().schema, said_by(found), spy.asked)
