@@ -136,8 +136,11 @@ class CellMap:
 
     def in_squares(self) -> Floats:
         """Return the people in each square of 100 m."""
-        middle = np.stack([self.raster.column, self.raster.row]) + 0.5
-        return _in_squares((middle * self.side).T, self.people)
+        axes = zip((self.raster.column, self.raster.row), self.raster.shape, strict=True)
+        middles = ((axis, (np.arange(size) + 0.5) * self.side) for axis, size in axes)
+        # By column and row, which are few; then each cell looks its own up.
+        column, row = (_squares(middle, middle[axis.min()])[axis] for axis, middle in middles)
+        return _in_squares(column, row, self.people)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,11 +168,16 @@ class PointMap:
 
     def in_squares(self) -> Floats:
         """Return the people in each square of 100 m."""
-        return _in_squares(self.xy, self.people)
+        column, row = (_squares(axis, axis.min()) for axis in self.xy.T)
+        return _in_squares(column, row, self.people)
 
 
-def _in_squares(xy: Floats, people: Floats) -> Floats:
-    column, row = (np.floor((axis - axis.min()) / SQUARE).astype(np.int64) for axis in np.ascontiguousarray(xy.T))
+def _squares(places: Floats, first: float) -> Ints:
+    """Return the number of the square of 100 m along one axis, from that of the `first` place on."""
+    return np.floor((places - first) / SQUARE).astype(np.int64)
+
+
+def _in_squares(column: Ints, row: Ints, people: Floats) -> Floats:
     return np.bincount(column * (row.max() + 1) + row, people).astype(np.float64)
 
 

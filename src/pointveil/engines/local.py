@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, blocks
@@ -19,6 +18,7 @@ from pointveil.engines.base import Tally
 from pointveil.engines.likeness import Likeness, mix
 from pointveil.engines.siphash import Numbers
 from pointveil.engines.spool import Spool
+from pointveil.files.memory import return_memory
 from pointveil.formats import Batch, DamagedError, Layout, PointSource
 
 KEEP_AT_MOST = 2**24
@@ -105,6 +105,7 @@ class LocalEngine:
             for counts in counted:
                 for total, part in zip(totals, counts, strict=True):
                     np.add(total, part, out=total)
+        return_memory()  # that batches took
         return totals
 
     def points(self) -> Iterator[Floats]:
@@ -129,7 +130,7 @@ class LocalEngine:
         self._kept = None
         self._drop_spool()
         getattr(self.source, "close", bool)()
-        pa.default_memory_pool().release_unused()
+        return_memory()
 
     def _records(self) -> Iterator[Records]:
         """Yield all records that count: from memory if they fit, else from a new reading."""

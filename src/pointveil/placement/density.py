@@ -51,7 +51,7 @@ class Density:
         """Return points in random order."""
         raster = counted.raster
         mass = counted.mass if counted.mass.any() else raster.entry_area.astype(np.float64)
-        running = np.cumsum(mass)
+        running = counted.running
         if count <= 0:
             return np.zeros((0, 2))
         # In order, so that neighbours are looked up together. Evenly spaced they are nearly so, which the sort uses.

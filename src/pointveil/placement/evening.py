@@ -41,9 +41,9 @@ def even_out(raster: Raster, mass: Floats, running: Floats, at: Floats, rng: np.
 
 def _tiles(raster: Raster) -> Iterator[slice]:
     """Yield the cells of each tile: one run of the Hilbert curve."""
-    tile = (raster.column.astype(np.int64) >> TILE) << 32 | (raster.row >> TILE)
-    starts = np.flatnonzero(np.append(True, tile[1:] != tile[:-1]))
-    for start, stop in zip(starts, np.append(starts[1:], len(tile)), strict=True):
+    column, row = raster.column >> TILE, raster.row >> TILE
+    starts = np.flatnonzero(np.append(True, (column[1:] != column[:-1]) | (row[1:] != row[:-1])))
+    for start, stop in zip(starts, np.append(starts[1:], len(column)), strict=True):
         yield slice(int(start), int(stop))
 
 
