@@ -25,6 +25,7 @@ from pointveil.errors import missing_extra
 from pointveil.files.crs import DEGREES, short_name, transform
 from pointveil.files.laid_aside import LaidAside
 from pointveil.files.lattice import steps_per_unit
+from pointveil.files.memory import return_memory
 from pointveil.files.places import fetched, is_database, local_path, public_name, put, remove
 from pointveil.files.whole import check_target, file_digest, refuse_existing
 from pointveil.formats import (
@@ -108,6 +109,7 @@ class SyntheticPoints:
         laid = LaidAside(folder)
         for block in drawn:
             laid.add(_as_table(Chunk(*block)))
+        return_memory()  # that drawing took
         return _LaidAside(laid, layout, statement)
 
     def with_statement(self, statement: Statement) -> SyntheticPoints:
