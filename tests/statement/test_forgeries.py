@@ -252,16 +252,16 @@ def test_the_protected_unit_is_one_that_there_is(unit: str, release: Path) -> No
     seconds_until_refused(release)
 
 
-@pytest.mark.parametrize(("question", "sensitivity"), [("count", 1), ("count", 6), ("crowding", 1), ("crowding", 7)])
+@pytest.mark.parametrize(("question", "sensitivity"), [("count", 3), ("count", 128), ("crowding", 1), ("crowding", 7)])
 def test_a_sensitivity_fits_the_points_of_a_person(question: str, sensitivity: int, release: Path) -> None:
-    """Three of each are used; a crowd counts for so many times as it has people at least."""
+    """Three of each are used, with 64 votes each; a crowd counts for so many times as it has people at least."""
     content = original(release)
-    asked = {**content["questions"][0], "question": question, "theorem": THEOREMS[question]}
-    fitting = 6 if question == "crowding" else 3
-    forge(release, changed(content, ("questions", 0), {**asked, "sensitivity": fitting}))
+    place = ("questions", len(content["questions"]) - 1)
+    asked = {**content["questions"][-1], "question": question, "theorem": THEOREMS[question]}
+    forge(release, changed(content, place, {**asked, "sensitivity": 6 if question == "crowding" else 192}))
     verify(release)
 
-    forge(release, changed(content, ("questions", 0), {**asked, "sensitivity": sensitivity}))
+    forge(release, changed(content, place, {**asked, "sensitivity": sensitivity}))
 
     seconds_until_refused(release)
 
