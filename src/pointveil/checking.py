@@ -15,6 +15,7 @@ from pyproj import CRS
 from pointveil.columns import Column, check_keep
 from pointveil.columns.names import guess_use, words_of
 from pointveil.errors import InputError, PointveilError
+from pointveil.estimate.sizes import MOST_PART, most_points
 from pointveil.files.crs import is_geographic, short_name, transform
 from pointveil.files.places import local_path, public_name
 from pointveil.ledger import DEFAULT_CAP, Account, exact_cap, open_ledger
@@ -28,6 +29,7 @@ from pointveil.world import World
 MOST_POINTS = 2**31 - 2  # that may be drawn
 LEAST_PER_POINT = Fraction(1, 10**9)  # epsilon: below this no sampler draws the noise
 SMALL_LAND = 10_000.0  # square metres
+AUTO = "auto"  # for max_points: noisy answers say it
 USUAL_EPSILON = 10  # above this a promise is hardly one
 FAR_OUTSIDE = 15.0  # degrees beyond the area that a CRS is made for
 
@@ -85,7 +87,7 @@ class Settled:
     world: World
     method: Method
     epsilon: Fraction
-    max_points: int  # of one person that are used
+    max_points: int | None  # what a person may count for; None if noisy answers shall say it
     keep: tuple[Column, ...]
     dataset: str  # its name in the ledger
 
@@ -106,7 +108,7 @@ def settle(terms: Terms) -> Settled:
         world = with_prior(world, terms.prior, private=local_path(as_named(terms.source)))
     method = find_method(terms.method) if terms.split is None else find_method(terms.method).with_split(terms.split)
     epsilon, most = exact_epsilon(terms.epsilon), check_person(terms.person, terms.max_points)
-    check_method(method, world, epsilon, most)
+    check_method(method, world, epsilon, terms.person, most)
     check_unit(terms.unit, terms.person)
     return Settled(world, method, epsilon, most, check_keep(terms.keep), dataset_of(terms))
 
@@ -276,13 +278,19 @@ def checked_text(text: str, what: str) -> str:
     return text.strip()
 
 
-def check_person(person: str | None, max_points: int | None) -> int:
-    """Return how many points of one person are used."""
+def check_person(person: str | None, max_points: int | str | None) -> int | None:
+    """Return what a person may count for, in points; None if noisy answers shall say it."""
     if person is None and max_points is not None:
         raise InputError("--max-points (max_points=) needs --person (person=), the column with the person's id.")
-    if max_points is not None and max_points < 1:
-        raise InputError(f"--max-points (max_points=) must be at least 1, not {max_points}.")
-    return 8 if max_points is None else max_points
+    if max_points is None or max_points == AUTO:
+        return None
+    try:
+        points = int(str(max_points))
+    except ValueError:
+        points = 0
+    if points < 1:
+        raise InputError(f"--max-points (max_points=) must be 'auto' or at least 1, not {max_points}.")
+    return points
 
 
 def check_drawing(count: int | None, seed: int | None) -> None:
@@ -305,14 +313,18 @@ def check_world(method: Method, world: World) -> None:
         )
 
 
-def check_method(method: Method, world: World, epsilon: Fraction, points: int) -> None:
-    """Refuse what `check_world` does, and noise too wide to be drawn for units of so many points."""
+def check_method(
+    method: Method, world: World, epsilon: Fraction, person: str | None = None, points: int | None = None
+) -> None:
+    """Refuse what `check_world` does, and noise too wide to be drawn for persons that count as so many points."""
     check_world(method, world)
     if world.prior is not None and not getattr(method.partitioner, "uses_prior", False):
         raise InputError(f"The method '{method.name}' cannot use a prior. Use veil, or leave the prior out.")
-    least = min(method.shares().values()) * epsilon / points
-    if least < LEAST_PER_POINT:
-        most = int(least * points / LEAST_PER_POINT)
+    # Nine tenths are left to the method at least, after what is asked about persons.
+    least = min(method.shares().values()) * epsilon * (1 - MOST_PART if person else 1)
+    points = (points or most_points(epsilon * MOST_PART)) if person else 1
+    if least / points < LEAST_PER_POINT:
+        most = int(least / LEAST_PER_POINT)
         raise InputError(
             f"--max-points (max_points=) of {points:,} is too large for epsilon {epsilon}: all would be noise. "
             f"The most that can be drawn is {most:,}; most releases use 1 to 100."

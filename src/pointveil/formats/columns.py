@@ -60,6 +60,11 @@ def looks_like_data(name: str) -> bool:
     return re.match(NUMBER, name.encode()) is not None or re.search(r"[0-9][.,][0-9]", name) is not None
 
 
+def quoted(name: str) -> str:
+    """Return a name as SQL takes it, whatever its characters."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def no_columns(columns: tuple[str, str] | None, source: str) -> None:
     """Refuse names of columns for a format whose points are geometries."""
     if columns is not None:

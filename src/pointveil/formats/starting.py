@@ -88,11 +88,8 @@ def describe(path: Path) -> dict[str, Any]:
 
 
 def _table(name: str, kind: Any, path: Path) -> str:
-    key = (
-        name
-        if re.fullmatch("[A-Za-z0-9_-]+", name)
-        else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
-    )
+    plain_name = re.fullmatch("[A-Za-z0-9_-]+", name) is not None
+    key = name if plain_name else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
     told, plain = suggested(name, kind), plain_type(kind)
     if told is None:
         return f"# {_shown(name)} holds {_shown(str(kind))}, which cannot be kept.\n"

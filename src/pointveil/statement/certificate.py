@@ -107,7 +107,9 @@ def _left_out(statement: Statement, names: tuple[str, ...]) -> dict[str, str]:
     output, most = statement.output, statement.guarantee.points_per_unit
     kept = "the coordinates" if output is None else ", ".join(output.columns)
     bounds = ", ".join(f"{side:g}" for side in statement.domain.bounds)
-    people = {} if statement.guarantee.unit == ONE_POINT else {"of each person": f"all but {most} points, by chance"}
+    shared = f"a person with more than {most} points counts as {most}; all of their points share these"
+    told = shared if statement.people else f"all but {most} points, by chance"
+    people = {} if statement.guarantee.unit == ONE_POINT else {"of each person": told}
     plain = "".join(sign if sign.isprintable() else "?" for sign in ", ".join(names))
     named = textwrap.shorten(plain, MOST_SIGNS, placeholder=f" … ({len(names):,} in all)")
     return {
