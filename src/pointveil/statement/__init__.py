@@ -2,7 +2,6 @@
 
 from pointveil.statement.certificate import certificate as certificate
 from pointveil.statement.document import MOST_CELLS as MOST_CELLS
-from pointveil.statement.document import ONE_PERSON as ONE_PERSON
 from pointveil.statement.document import ONE_POINT as ONE_POINT
 from pointveil.statement.document import Asked as Asked
 from pointveil.statement.document import MethodUsed as MethodUsed
@@ -15,6 +14,7 @@ from pointveil.statement.document import Recorded as Recorded
 from pointveil.statement.document import Statement as Statement
 from pointveil.statement.document import digest_of as digest_of
 from pointveil.statement.document import explain as explain
+from pointveil.statement.document import person_unit as person_unit
 from pointveil.statement.document import statement_schema as statement_schema
 from pointveil.statement.margins import NINE_IN_TEN as NINE_IN_TEN
 from pointveil.statement.margins import Margins as Margins

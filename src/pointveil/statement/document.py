@@ -19,7 +19,6 @@ from pointveil.statement.signing import SigningKey, canonical, check_signed, sig
 FIRST_SCHEMA: Final = "pointveil-statement-1"
 SCHEMA: Final = "pointveil-statement-2"
 ONE_POINT = "one point"
-ONE_PERSON = "any one person with all their points (at most {points} of them are used)"
 MOST_CELLS = 50_000_000  # of one question
 # Fields that a statement has only if they say something.
 IF_ANY = ("columns", "prior", "operator_states", "margins", "signature")
@@ -341,6 +340,11 @@ class Statement(Part):
         elif self.ledger is None:
             lines.append("Nothing was charged to a ledger.")
         return "\n".join(lines)
+
+
+def person_unit(points: int) -> str:
+    """Return the protected unit, in words, where it is a person of whom at most so many points are used."""
+    return f"any one person with all their points (at most {points} of them are used)"
 
 
 def digest_of(content: dict[str, Any]) -> str:

@@ -15,12 +15,12 @@ from pointveil.files.crs import known_crs, parse_crs
 from pointveil.files.exact import MOST_EPSILON
 from pointveil.statement.document import (
     FIRST_SCHEMA,
-    ONE_PERSON,
     ONE_POINT,
     PROMISES,
     Question,
     Statement,
     digest_of,
+    person_unit,
     plain_words,
 )
 from pointveil.statement.signing import canonical, check_signed
@@ -136,7 +136,7 @@ def _sum(amounts: Iterable[str]) -> Fraction:
 
 def _unit_fits(statement: Statement) -> bool:
     unit, points = statement.guarantee.unit, statement.guarantee.points_per_unit
-    return unit == ONE_PERSON.format(points=points) or (unit == ONE_POINT and points == 1)
+    return unit == person_unit(points) or (unit == ONE_POINT and points == 1)
 
 
 def _split_fits(statement: Statement) -> bool:

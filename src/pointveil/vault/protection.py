@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from pointveil.statement import ONE_PERSON, ONE_POINT
+from pointveil.statement import ONE_POINT, person_unit
 
 SAME_NAME = (
     "Names are compared as text, each by itself, without white space around it, in Unicode's form NFC, and numbers as "
@@ -32,7 +32,7 @@ class Protection:
     @property
     def unit(self) -> str:
         """The protected unit, in words."""
-        return ONE_POINT if self.person is None else ONE_PERSON.format(points=self.points)
+        return ONE_POINT if self.person is None else person_unit(self.points)
 
     @property
     def limits(self) -> tuple[str, ...]:
