@@ -270,7 +270,8 @@ def test_no_noisy_answer_is_an_error_with_a_prior(world: World, people: Floats, 
         return several
 
     for everywhere in (script, lambda cells, _: np.full(len(cells), value, dtype=np.int64)):
-        counted = ask_all(ScriptedVault(guided, script=everywhere), guided, METHODS["veil"], Fraction(1), ()).counted
+        vault: Any = ScriptedVault(guided, script=everywhere)
+        counted = ask_all(vault, guided, METHODS["veil"], Fraction(1), ()).counted
         assert isinstance(counted, PlaceMasses)
         assert np.isfinite(counted.mass).all()
         assert (counted.mass >= 0).all()

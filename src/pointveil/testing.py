@@ -23,6 +23,9 @@ class ScriptedVault:
     script: Callable[[Cells, Share], Ints] | None = None  # from cells and share to counts
     epsilon: Fraction = Fraction(1)  # what may be spent; what is asked beyond it is refused
     points_per_unit: int = 1
+    kept_per_unit: int = 1
+    by_person: bool = False
+    max_points: int | None = None
     asked: list[Spend] = field(default_factory=list)
     layout: Layout = field(default_factory=lambda: Layout("csv", x="lon", y="lat"))
     keep: tuple[Column, ...] = ()  # columns that are kept beside the place
@@ -36,13 +39,13 @@ class ScriptedVault:
 
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Answer from the script."""
-        self._spend(Spend(share.purpose, share.epsilon, "count", len(cells)))
+        self._spend(Spend(share.purpose, share.epsilon, "count", len(cells), self.points_per_unit))
         values = np.full(len(cells), self.everywhere) if self.script is None else self.script(cells, share)
         return NoisyCounts(np.asarray(values, dtype=np.int64), share.purpose, share.epsilon, self.points_per_unit)
 
     def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
         """Answer with the sum of the script's counts that are crowds; without a script, nobody is in one."""
-        self._spend(Spend(share.purpose, share.epsilon, "crowding", len(cells), least))
+        self._spend(Spend(share.purpose, share.epsilon, "crowding", len(cells), self.points_per_unit * least))
         counts = np.zeros(1) if self.script is None else self.script(cells, share)
         value = np.array([counts[counts >= least].sum()], dtype=np.int64)
         return NoisyCounts(value, share.purpose, share.epsilon, self.points_per_unit * least)
@@ -51,7 +54,7 @@ class ScriptedVault:
         """Answer with the sites of each region in turn."""
         del max_uses
         counts = regions.site_counts()
-        self._spend(Spend(share.purpose, share.epsilon, "scatter", len(counts)))
+        self._spend(Spend(share.purpose, share.epsilon, "scatter", len(counts), self.points_per_unit))
         wanted = np.where(counts > 0, np.maximum(wanted, 0), 0)
         region, number = numbered(wanted)
         return NoisyPoints(region, number % counts[region], share.purpose, share.epsilon, self.points_per_unit)

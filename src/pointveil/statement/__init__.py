@@ -3,11 +3,13 @@
 from pointveil.statement.certificate import certificate as certificate
 from pointveil.statement.document import MOST_CELLS as MOST_CELLS
 from pointveil.statement.document import ONE_POINT as ONE_POINT
+from pointveil.statement.document import ROW as ROW
 from pointveil.statement.document import Asked as Asked
 from pointveil.statement.document import MethodUsed as MethodUsed
 from pointveil.statement.document import OperatorStates as OperatorStates
 from pointveil.statement.document import Output as Output
 from pointveil.statement.document import OutputFile as OutputFile
+from pointveil.statement.document import People as People
 from pointveil.statement.document import PriorUsed as PriorUsed
 from pointveil.statement.document import Question as Question
 from pointveil.statement.document import Recorded as Recorded

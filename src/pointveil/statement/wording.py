@@ -44,6 +44,7 @@ THEOREMS = {
     "count": "noise.md, theorem on counts",
     "crowding": "noise.md, theorem on crowding",
     "scatter": "kernel.md, theorem 2 on scatter",
+    "persons": "bounding.md, theorem 3 on persons",
 }
 LIMITS_OF_NOISE: dict[str, tuple[str, ...]] = {
     "exact": (),
@@ -79,6 +80,8 @@ SAMPLERS = {
     ("crowding", "opendp"): "OpenDP discrete Laplace",
     ("scatter", "exact"): "exact box kernel on integer weights",
     ("scatter", "opendp"): "exact box kernel on integer weights",
+    ("persons", "exact"): "exact discrete Laplace, inverted with lazy bits",
+    ("persons", "opendp"): "OpenDP discrete Laplace",
 }
 SEEDED = "a seeded generator"
 FORMER: frozenset[str] = frozenset()  # words that stood in one of these tables; statements with them must still verify
@@ -108,7 +111,7 @@ class Spend:
     epsilon: Fraction
     question: Asked
     cells: int  # how many cells or regions it asked about: a public or noisy fact
-    least: int = 1  # how many points make a crowd, if crowds were counted
+    sensitivity: int  # by how much one unit can change the exact answer, in all
 
 
 class Protection(Protocol):
@@ -117,7 +120,7 @@ class Protection(Protocol):
     @property
     def unit(self) -> str: ...  # noqa: D102
     @property
-    def points(self) -> int: ...  # noqa: D102
+    def points(self) -> int | None: ...  # noqa: D102
     @property
     def limits(self) -> tuple[str, ...]: ...  # noqa: D102
 
@@ -145,13 +148,13 @@ def describe(
             definition="none: a rehearsal" if rehearsal else "pure differential privacy",
             epsilon=str(epsilon),
             unit=protection.unit,
-            points_per_unit=protection.points,
+            points_per_unit=protection.points or 1,
         ),
         domain=domain_of(world),
         columns=columns,
         prior=prior_of(world),
         method=None,
-        questions=tuple(_question(spend, protection, noise) for spend in spends),
+        questions=tuple(_question(spend, noise) for spend in spends),
         post_processing=(),
         randomness={"source": SEEDED, "seeded": "yes"} if rehearsal else {"source": SOURCES[noise], "seeded": "no"},
         numerics=NUMERICS[noise],
@@ -186,13 +189,13 @@ def prior_of(world: World) -> PriorUsed | None:
     return None if world.prior is None else PriorUsed(**world.prior.source, used_sha256=world.prior.digest)
 
 
-def _question(spend: Spend, protection: Protection, noise: str) -> Question:
+def _question(spend: Spend, noise: str) -> Question:
     return Question(
         purpose=spend.purpose,
         question=spend.question,
         theorem=THEOREMS[spend.question],
         cells=spend.cells,
-        sensitivity=protection.points * spend.least,
+        sensitivity=spend.sensitivity,
         epsilon=str(spend.epsilon),
         sampler=SAMPLERS[spend.question, noise],
     )

@@ -55,7 +55,7 @@ class Rehearsal(Vault):
         columns: tuple[str, str] | None = None,
         crs: str | None = None,
         person: str | None = None,
-        max_points: int = 8,
+        max_points: int | None = None,
         keep: Any = (),
         ledger: None = None,
         threads: int | None = None,
@@ -80,8 +80,16 @@ class Rehearsal(Vault):
         return True
 
     def exact_count(self, cells: Cells) -> NDArray[np.int64]:
-        """Return the true number of points in each cell. Not private."""
+        """Return the true number of points in each cell; of persons, of those that are kept. Not private."""
+        return self.__engine.sums([Tally(cells, len(cells), of_kept=True)])[0]
+
+    def exact_votes(self, cells: Cells) -> NDArray[np.int64]:
+        """Return the true number of persons' votes in each cell. Not private."""
         return self.__engine.sums([Tally(cells, len(cells))])[0]
+
+    def exact_persons(self, ends: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return how many persons have so many points. Not private."""
+        return self.__engine.persons(ends)
 
     def exact_points(self) -> NDArray[np.float64]:
         """Return the real points, in metres. Not private."""
