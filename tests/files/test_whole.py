@@ -43,7 +43,7 @@ def test_every_file_is_on_the_disk_before_any_is_put_in_place(tmp_path: Path, mo
     fsync, replace = os.fsync, Path.replace
 
     def flush(descriptor: int) -> None:
-        done.append(f"flushed {Path(os.readlink(f'/proc/self/fd/{descriptor}')).name}")
+        done.append(f"flushed {Path(f'/proc/self/fd/{descriptor}').readlink().name}")
         fsync(descriptor)
 
     def move(self: Path, target: Path) -> Path:
