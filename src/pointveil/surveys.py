@@ -54,7 +54,7 @@ from pointveil.world import Prior, World
 
 VERSION = 1
 SURVEY_BEGINS = b"PK\x03\x04"
-PARTS = ("survey.json", "statement.json", "world.gpkg")
+MEMBERS = ("survey.json", "statement.json", "world.gpkg")
 MOST_UNPACKED = 2**27  # bytes that a survey unpacks to, and no more than this many times its own:
 MOST_DENSE = 100
 LONG = 2**30  # bytes of a part from which on a zip archive may write more about it:
@@ -463,7 +463,7 @@ def _names(description: Described) -> list[str]:
     """Return the names of all parts of a survey that is so described."""
     kinds = enumerate(ANSWERS[answer["kind"]][1] for answer in description["answers"])
     prior = ["prior/square.npy", "prior/weight.npy"] if description.get("prior") is not None else []
-    return [*PARTS, *(f"answers/{number}-{name}.npy" for number, names in kinds for name in names), *prior]
+    return [*MEMBERS, *(f"answers/{number}-{name}.npy" for number, names in kinds for name in names), *prior]
 
 
 def edition(method: str, *, by_person: bool = False) -> dict[str, str]:
