@@ -10,7 +10,7 @@ from pointveil.estimate import context
 from pointveil.estimate.context import neighbour_ratios, own_weight, regress
 from pointveil.estimate.posterior import Estimates, denoise, posterior
 from pointveil.estimate.road_law import Pieces, at_most, fit_factors, grouped, learn_road_law, settle, shrink
-from pointveil.estimate.totals import at_most_the_total, block_doubts, fuse_blocks, match_totals, within_noise
+from pointveil.estimate.totals import block_doubts, fuse_blocks, match_the_total, match_totals, within_noise
 from pointveil.ground import leaves_from_levels, raster_of
 from pointveil.partition import veil
 from pointveil.partition.veil import cell_weights, scaled_to, shared_rounding, significant, smooth_rate
@@ -274,10 +274,12 @@ def test_significant_digits() -> None:
     assert significant(np.array([0.0, 1234.5, 0.0012345, -98.76])).tolist() == [0.0, 1230.0, 0.00123, -98.8]
 
 
-def test_no_more_people_than_the_answers_say_together() -> None:
+def test_as_many_people_as_the_answers_say_together_but_never_more_for_a_total_that_may_be_noise() -> None:
     """Sums of 30 with two cells and of 60 with one, the same noise: the second is twice as sure, so 50 in all."""
     answers = counts([10, 20]), counts([60])
 
-    assert at_most_the_total(np.array([40.0, 60.0]), *answers) == pytest.approx([20, 30])
-    assert at_most_the_total(np.array([10.0, 20.0]), *answers) == pytest.approx([10, 20])
-    assert at_most_the_total(np.array([10.0, 20.0]), counts([-5])) == pytest.approx([0, 0])
+    assert match_the_total(np.array([40.0, 60.0]), *answers) == pytest.approx([20, 30])
+    assert match_the_total(np.array([5.0, 20.0]), *answers) == pytest.approx([10, 40])
+    assert match_the_total(np.array([1.0, 2.0]), counts([4])) == pytest.approx([1, 2])
+    assert match_the_total(np.array([10.0, 20.0]), counts([3])) == pytest.approx([1, 2])
+    assert match_the_total(np.array([10.0, 20.0]), counts([-5])) == pytest.approx([0, 0])

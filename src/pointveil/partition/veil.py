@@ -14,7 +14,7 @@ from pointveil.estimate.consistency import project_to_total
 from pointveil.estimate.guide import Guide, likeness, relative_density
 from pointveil.estimate.posterior import denoise
 from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law, settle
-from pointveil.estimate.totals import SURE, at_most_the_total, block_doubts, fuse_blocks, match_totals, within_noise
+from pointveil.estimate.totals import SURE, block_doubts, fuse_blocks, match_the_total, match_totals, within_noise
 from pointveil.ground import leaves_from_levels, peopled_area, raster_of, split_levels
 from pointveil.partition.base import Budget, partitioner
 from pointveil.partition.crowds import Plan, count_cells_again, count_pixels_again
@@ -139,7 +139,7 @@ class Veil:
         # First the largest leaves' squares, then districts, which are few and so the surest of all.
         matched = match_totals(fused, plan.leaves, lattice.top, *answers[:2])
         matched = match_totals(matched, plan.leaves, lattice.top + DISTRICT_LEVELS, *answers)
-        people = at_most_the_total(matched, totals, of_districts, of_blocks, of_leaves)
+        people = match_the_total(matched, totals, of_districts, of_blocks, of_leaves)
         doubt = block_doubts(blocks, of_blocks, plan.leaves, of_leaves, lattice.block)
         if again is not None:
             plan, people = count_cells_again(vault, plan, people, self.expected_cells(plan, people), again)
