@@ -199,7 +199,7 @@ def _forecast(
     error = np.abs(real - synthetic * (fewer if used < 1 else 1.0)).mean() * scale if len(real) else 0.0
     in_squares = crowd.error_of(xy)
     share = method.shares()[TOTAL] * paid / most
-    deviation = math.sqrt(laplace_variance(share) * len(method.total_cells(world, paid / most)))
+    deviation = math.sqrt(laplace_variance(share) * len(method.total_cells(world, paid / most, world.projection.crs)))
     return Forecast(
         epsilon=str(epsilon),
         max_points=limit,

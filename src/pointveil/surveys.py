@@ -119,7 +119,7 @@ class Survey:
     def prepared(self) -> Prepared:
         """What drawing needs, from the recording."""
         epsilon = Fraction(self.statement.guarantee.epsilon)
-        return ask_all(Replay(self.answers), self.world, self.method, epsilon, self.keep)
+        return ask_all(Replay(self.answers, self.layout.crs), self.world, self.method, epsilon, self.keep)
 
     def write(
         self,
@@ -252,6 +252,11 @@ class KnownTotal:
         """As the vault says."""
         return self.vault.points_per_unit
 
+    @property
+    def crs(self) -> str:
+        """As the vault says."""
+        return self.vault.crs
+
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Return the total, if it is asked for as it was; or ask."""
         if share.purpose != TOTAL:
@@ -286,7 +291,7 @@ def ask_all(
     for_columns = sum((column.part_of_epsilon for column in keep), Fraction(0))
     for_places = epsilon * (1 - for_columns)
     budget = method.budget(for_places)
-    cells = method.total_cells(world, for_places / asked_one.points_per_unit)
+    cells = method.total_cells(world, for_places / asked_one.points_per_unit, asked_one.crs)
     total = asked_one.count(cells, budget[TOTAL])
     told(total)
     vault = KnownTotal(asked_one, total)
@@ -364,6 +369,11 @@ class Recorder:
         """As the vault says."""
         return self.vault.points_per_unit
 
+    @property
+    def crs(self) -> str:
+        """As the vault says."""
+        return self.vault.crs
+
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Ask, keep and return."""
         answer = self._keep("count", len(cells), share, "", lambda: self.vault.count(cells, share), cells=cells)
@@ -418,6 +428,7 @@ class Replay:
     """Answers from a recording: holds no points, and spends nothing."""
 
     answers: Sequence[Answer]
+    crs: str  # of the file whose records were asked about
     asked: int = 0
 
     @property

@@ -30,6 +30,11 @@ class ScriptedVault:
     gathers: bool = True  # it scatters, too
 
     @property
+    def crs(self) -> str:
+        """The CRS of the file that it stands for."""
+        return self.layout.crs
+
+    @property
     def left(self) -> Fraction:
         """What may still be spent."""
         return self.epsilon - sum((share.epsilon for share in self.asked), Fraction(0))

@@ -11,6 +11,7 @@ from pointveil.estimate.context import neighbour_ratios, own_weight, regress
 from pointveil.estimate.posterior import Estimates, denoise, posterior
 from pointveil.estimate.road_law import Pieces, at_most, fit_factors, grouped, learn_road_law, settle, shrink
 from pointveil.estimate.totals import block_doubts, fuse_blocks, match_the_total, match_totals, within_noise
+from pointveil.files.crs import DEGREES
 from pointveil.ground import leaves_from_levels, raster_of
 from pointveil.partition import veil
 from pointveil.partition.veil import cell_weights, scaled_to, shared_rounding, significant, smooth_rate
@@ -263,11 +264,15 @@ def test_a_released_square_is_never_farther_from_its_answer_than_noise_goes() ->
 
 
 def test_rounding_is_believed_only_where_the_counts_are_clear() -> None:
-    assert shared_rounding(counts([0, 3, 960, 40], "0.1")) == 1000
-    assert shared_rounding(counts([0, 3, 40, 960], "0.1")) is None
-    assert shared_rounding(counts([0, 3, 96, 4], "0.01")) is None
-    assert shared_rounding(counts([-5, -3, -9, -4], "0.1")) is None
-    assert shared_rounding(counts([10_000])) is None  # not asked
+    for crs, most in ((DEGREES, [960]), ("EPSG:32632", [960, 10])):
+        assert shared_rounding(counts([0, 3, *most, 40], "0.1"), crs) == (crs, 1000)
+        assert shared_rounding(counts([0, 500, 400 + most[0] - 960, *most[1:], 40], "0.1"), crs) == (crs, 1000)
+    assert shared_rounding(counts([0, 3, 40, 960], "0.1"), DEGREES) is None
+    assert shared_rounding(counts([0, 3, 96, 4], "0.01"), DEGREES) is None
+    assert shared_rounding(counts([-5, -3, -9, -4], "0.1"), DEGREES) is None
+    assert shared_rounding(counts([10_000]), DEGREES) is None  # not asked
+    assert shared_rounding(counts([0, 3, 5, 960, 40], "0.1"), "EPSG:2263") == (DEGREES, 1000)
+    assert shared_rounding(counts([0, 3, 460, 500, 40], "0.1"), "EPSG:2263") is None  # two different ones
 
 
 def test_significant_digits() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from pointveil.errors import InputError
 from pointveil.evaluation import MEASURES, Comparison
+from pointveil.files.crs import transform
 from pointveil.methods import METHODS, Method
 from pointveil.partition import UniformGrid, Veil, veil
 from pointveil.placement import Density, Uniform
@@ -164,6 +165,24 @@ def test_rounded_coordinates_stay_rounded(plain_world: World) -> None:
     made = synthesize(Vault.rehearse(table, plain_world, epsilon=1, seed=1), "veil", seed=1).coordinates
 
     assert np.allclose(np.round(made, 4), made, atol=1e-9)
+
+
+def test_coordinates_rounded_in_the_files_own_crs_stay_rounded_also_from_a_survey(
+    plain_world: World, tmp_path: Path
+) -> None:
+    """A file in metres, rounded to tens, about a world in degrees."""
+    rng = np.random.default_rng(1)
+    there = transform(plain_world.projection.crs, "EPSG:32632")
+    metres = np.round(there(rng.uniform((10.0, 50.0), (10.02, 50.012), (20_000, 2))), -1)
+    table = pa.table({"x": metres[:, 0], "y": metres[:, 1]})
+    vault = Vault.rehearse(table, plain_world, epsilon=1, seed=1, columns=("x", "y"), crs="EPSG:32632")
+
+    surveyed = survey(vault, "veil")
+    surveyed.write(tmp_path / "people.survey", key=None)
+    made = draw(surveyed, seed=1).coordinates
+
+    assert np.array_equal(np.round(made, -1), made)
+    assert np.array_equal(draw(tmp_path / "people.survey", seed=1).coordinates, made)
 
 
 def test_a_person_with_many_points_is_protected_by_wider_noise(world: World) -> None:

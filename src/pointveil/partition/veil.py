@@ -9,13 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import gaussian_filter
 
-from pointveil.cells import COARSER, Distances, Everywhere, Floats, Leaves, Precision, Raster, SmallSquares, blocks
+from pointveil.cells import Distances, Everywhere, Floats, Leaves, Raster, SmallSquares, blocks
 from pointveil.estimate.consistency import project_to_total
 from pointveil.estimate.guide import Guide, likeness, relative_density
 from pointveil.estimate.posterior import denoise
 from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law, settle
 from pointveil.estimate.totals import SURE, block_doubts, fuse_blocks, match_the_total, match_totals, within_noise
-from pointveil.ground import leaves_from_levels, peopled_area, raster_of, split_levels
+from pointveil.ground import (
+    Rounding,
+    leaves_from_levels,
+    peopled_area,
+    precision,
+    raster_of,
+    roundings,
+    split_levels,
+)
 from pointveil.partition.base import Budget, partitioner
 from pointveil.partition.crowds import Plan, count_cells_again, count_pixels_again
 from pointveil.vault import Cells, NoisyCounts, Respondent, Share
@@ -102,23 +110,23 @@ class Veil:
     uses_prior: ClassVar[bool] = True
     edition: ClassVar[int] = 2
 
-    def total_cells(self, world: World, epsilon: Fraction) -> Cells:
+    def total_cells(self, world: World, epsilon: Fraction, crs: str) -> Cells:
         """Return the cells of the first question: how many there are, and how coarsely their places are rounded."""
         # The total is then a sum of several noisy counts, and less sure: more than a small epsilon can afford.
-        return Precision(world.projection.plane) if epsilon >= LEAST_FOR_ROUNDING else Everywhere()
+        return precision(world, crs) if epsilon >= LEAST_FOR_ROUNDING else Everywhere()
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> PlaceMasses:
         """Ask how many and how rounded, then districts, blocks, distances to roads, crowds, and leaves."""
         shares = _without_roads(budget) if world.roads is None else budget
         epsilon = sum((share.epsilon for share in shares.values()), Fraction(0)) / vault.points_per_unit
-        totals = vault.count(self.total_cells(world, epsilon), shares["total"])
+        totals = vault.count(self.total_cells(world, epsilon, vault.crs), shares["total"])
         total = max(1, int(totals.values.sum()))
         few = total * float(epsilon) < FEW
         side = math.sqrt(
             (FEW_POINTS * math.prod(world.size) if few else self.block_points * peopled_area(world)) / total
         )
         lattice = self.lattice(world, side / math.sqrt(epsilon))
-        raster = raster_of(world, lattice.side, 1 << lattice.top, rounded_to=shared_rounding(totals))
+        raster = raster_of(world, lattice.side, 1 << lattice.top, rounded_to=shared_rounding(totals, vault.crs))
         blocks = squares_of(raster, lattice.block)
         if few:
             return self.count_once(vault, lattice, blocks, shares, world.prior)
@@ -271,14 +279,16 @@ class Veil:
         return mass
 
 
-def shared_rounding(totals: NoisyCounts) -> int | None:
-    """Return the rounding that nine in ten records share, in lattice steps, if the noisy counts show one clearly."""
+def shared_rounding(totals: NoisyCounts, crs: str) -> Rounding | None:
+    """Return the rounding that nine in ten records of a file in this CRS share, if noisy counts show it clearly."""
     total = float(totals.values.sum())
     if total <= CLEARLY * math.sqrt(totals.variance * len(totals.values)):
         return None
-    for share, steps in zip(np.cumsum(totals.values[:-1]), COARSER, strict=False):
-        if share > NEARLY_ALL * total:
-            return steps
+    share: dict[str, float] = {}  # what is rounded more coarsely in a CRS fits its finer roundings, too
+    for count, rounding in zip(totals.values[:-1], roundings(crs), strict=False):
+        share[rounding.crs] = share.get(rounding.crs, 0.0) + float(count)
+        if share[rounding.crs] > NEARLY_ALL * total:
+            return rounding
     return None
 
 

@@ -58,6 +58,10 @@ class Respondent(Protocol):
     def points_per_unit(self) -> int:
         """How many points the protected unit may have (1 for "one point")."""
 
+    @property
+    def crs(self) -> str:
+        """The CRS of the file that holds the records: public."""
+
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Answer with noise how many points are in each of these cells."""
 

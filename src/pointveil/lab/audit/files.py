@@ -89,7 +89,7 @@ def command() -> Callable[[list[str]], None]:
 
 def replayed(survey: Survey) -> list[Asked]:
     """Return the questions of a survey with their answers, as anyone can work them out who has the file."""
-    spy = Spy(Replay(survey.answers), codes=codes_of_said(check_keep(survey.keep)))
+    spy = Spy(Replay(survey.answers, survey.layout.crs), codes=codes_of_said(check_keep(survey.keep)))
     ask_all(spy, survey.world, survey.method, Fraction(survey.statement.guarantee.epsilon), survey.keep)
     return spy.asked
 
