@@ -13,8 +13,10 @@ from pointveil.cells import Everywhere, Floats, Grid, Ints
 from pointveil.ground import clip_to_land
 from pointveil.lab.as_published.kernel import scatter
 from pointveil.lab.as_published.regions import true_total
-from pointveil.lab.audit.questions import ask_scatter
-from pointveil.lab.audit.subjects import CLAIM, MAX_POINTS, Publisher, Records, Subject, opening
+from pointveil.lab.audit.priors import open_with_the_better
+from pointveil.lab.audit.questions import ask_crowding, ask_scatter
+from pointveil.lab.audit.subjects import CLAIM, MAX_POINTS, Publisher, Records, Subject, method_subject, opening
+from pointveil.methods import METHODS
 from pointveil.partition import Counted
 from pointveil.vault import NoisyCounts, Rehearsal, Share, Sites, Vault
 from pointveil.world import World
@@ -261,6 +263,22 @@ class UnpaidUses(Leaky):
         return CLAIM
 
 
+@dataclass
+class CheapCrowds(Leaky):
+    """Charges a crowd as if one point more or less changed it by one."""
+
+    def crowding(self, cells: Any, least: int, share: Share) -> NoisyCounts:
+        """Answer with the noise of a count."""
+        held = self.vault.exact_count(cells)
+        noisy = np.array([held[held >= least].sum()]) + self.laplace(share.epsilon / self.vault.points_per_unit, 1)
+        return NoisyCounts(noisy, share.purpose, share.epsilon, self.vault.points_per_unit * least)
+
+    @property
+    def left(self) -> Fraction:
+        """What it claims to spend."""
+        return CLAIM
+
+
 def dropped_rows(vault: Any) -> tuple[Floats, str]:
     """Say how many records were good."""
     xy, _ = plain_grid(vault)
@@ -293,6 +311,9 @@ MUTANTS: dict[str, Subject] = {
         _mutant("second level from true counts", sizes_from_true_counts),
         *(_mutant(name, plain_grid, open_leaky(noisy=noisy)) for name, noisy in NOISES.items()),
         _mutant("uses not paid for", ask_scatter(12), open_leaky(UnpaidUses)),
+        _mutant("a crowd charged as one point", ask_crowding(21), open_leaky(CheapCrowds)),
+        _mutant("a person's crowds charged as k points", ask_crowding(MAX_POINTS), open_leaky(CheapCrowds), MAX_POINTS),
+        _mutant("a prior chosen by the records", method_subject(METHODS["veil"]).publish, open_with_the_better),
         _mutant("k points charged as one", plain_grid, open_leaky(noisy=noise_for_one), MAX_POINTS),
         _mutant("two answers for one charge", ask_twice),
         _mutant("noise from a fixed seed", plain_grid, open_leaky(seed=1)),
