@@ -50,6 +50,27 @@ def test_it_asks_five_questions_with_roads_and_four_without(world: World, plain_
     assert with_roads.left == without.left == 0
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "points", "roads", "shape", "count"),
+    [
+        (1, 1, True, "19/100", "153/200"),
+        (1, 1, False, "19/100", "157/200"),
+        (5, 1, True, "1/2", "171/40"),  # a tenth of epsilon for blocks, and what is left of their share for leaves
+        (5, 4, True, "19/20", "153/40"),  # a quarter of it for each point of a person
+    ],
+)
+def test_what_is_not_worth_its_cost_goes_to_the_leaves(
+    epsilon: int, points: int, roads: bool, shape: str, count: str
+) -> None:
+    budget = METHODS["veil"].budget(Fraction(epsilon))
+
+    shares = veil.fitting(budget, points, roads=roads)
+
+    assert (shares["shape"].epsilon, shares["count"].epsilon) == (Fraction(shape), Fraction(count))
+    assert sum(share.epsilon for share in shares.values()) == epsilon
+    assert ("offset" in shares) == roads
+
+
 def test_few_people_are_counted_once_with_all_that_is_left(world: World) -> None:
     vault = ScriptedVault(world, everywhere=10)
 

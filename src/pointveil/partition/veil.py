@@ -40,6 +40,7 @@ AGAIN = Fraction(24, 100)  # the part of what counts may cost for each of the tw
 FEW = 400.0  # points times epsilon below which blocks are counted once, as a uniform grid would, and not cut
 FEW_POINTS = 10.0  # points per block, times epsilon, in that case
 LEAST_FOR_ROUNDING = Fraction(1, 2)  # epsilon from which on it is worth asking how records are rounded
+MOST_FOR_BLOCKS = Fraction(1, 2)  # epsilon of one point: what blocks would cost beyond it tells more in the leaves
 CLEARLY, NEARLY_ALL = 10.0, 0.9  # a rounding is believed from so many deviations of the total, and this share, on
 STRIP, BLOCK = 256, 2**20  # columns and entries at a time: bounds on memory
 LARGER = 1.0  # how much larger leaves are, of themselves, where a prior explains everything
@@ -117,7 +118,7 @@ class Veil:
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> PlaceMasses:
         """Ask how many and how rounded, then districts, blocks, distances to roads, crowds, and leaves."""
-        shares = _without_roads(budget) if world.roads is None else budget
+        shares = fitting(budget, vault.points_per_unit, roads=world.roads is not None)
         epsilon = sum((share.epsilon for share in shares.values()), Fraction(0)) / vault.points_per_unit
         totals = vault.count(self.total_cells(world, epsilon, vault.crs), shares["total"])
         total = max(1, int(totals.values.sum()))
@@ -279,6 +280,18 @@ class Veil:
         return mass
 
 
+def fitting(budget: Budget, points_per_unit: int, *, roads: bool) -> dict[str, Share]:
+    """Return the budget with all that is not worth its cost given to the leaves: distances to roads if there are none.
+
+    And of a large epsilon what blocks need not have: they only say where to cut.
+    """
+    shares = {purpose: share for purpose, share in budget.items() if roads or purpose != "offset"}
+    shares["shape"] = Share("shape", min(budget["shape"].epsilon, MOST_FOR_BLOCKS * points_per_unit))
+    left = sum((share.epsilon for purpose, share in shares.items() if purpose != "count"), Fraction(0))
+    whole = sum((share.epsilon for share in budget.values()), Fraction(0))
+    return {**shares, "count": Share("count", whole - left)}
+
+
 def shared_rounding(totals: NoisyCounts, crs: str) -> Rounding | None:
     """Return the rounding that nine in ten records of a file in this CRS share, if noisy counts show it clearly."""
     total = float(totals.values.sum())
@@ -367,9 +380,3 @@ def _to_leaves(mass: Floats, leaf: NDArray[np.integer], counts: Floats) -> Float
     now = np.bincount(leaf, mass, minlength=len(counts))
     mass *= (counts / np.maximum(now, 1e-12))[leaf]
     return mass
-
-
-def _without_roads(budget: Budget) -> dict[str, Share]:
-    """Return the budget for a world without roads: what distances would cost goes to the leaves."""
-    more = Share("count", budget["count"].epsilon + budget["offset"].epsilon)
-    return {**{purpose: share for purpose, share in budget.items() if purpose != "offset"}, "count": more}
