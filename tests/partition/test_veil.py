@@ -60,7 +60,7 @@ def test_it_asks_five_questions_with_roads_and_four_without(world: World, plain_
     ],
 )
 def test_what_is_not_worth_its_cost_goes_to_the_leaves(
-    epsilon: int, points: int, roads: bool, shape: str, count: str
+    *, epsilon: int, points: int, roads: bool, shape: str, count: str
 ) -> None:
     budget = METHODS["veil"].budget(Fraction(epsilon))
 
