@@ -140,10 +140,7 @@ def subjects(*, persons: bool = False) -> dict[str, Subject]:
     crowded = replace(METHODS["veil"], split=CROWDED)
     rows += [
         replace(method_subject(METHODS["veil"]), name="veil, prior", open=open_guided),
-        *(
-            replace(row, name=f"{row.name}, second counts")
-            for row in (method_subject(crowded, points_per_unit=points) for points in units)
-        ),
+        replace(method_subject(crowded), name="veil, second counts"),
         replace(method_subject(METHODS["veil"], claim=Fraction(1, 4)), name="veil, ε = 1/4"),
         replace(method_subject(road), name="road, offsets by edge"),
         command_subject("ugrid-uni", points_per_unit=MAX_POINTS),

@@ -15,14 +15,15 @@ POINTS = 20_000
 CORNER, BESIDE_STREET = ((5.0, 5.0), (95.0, 95.0)), ((303.0, 477.0), (363.0, 537.0))
 """Where the crowds of the cities and of the pairs stand, in metres: a prior that knows it is believed."""
 
+SOURCE = {"name": "invented.csv", "kind": "public points", "file_sha256": "0" * 64}
+
 
 @cache
 def guided(world: World, half: int | None = None) -> World:
     """Return the world with a prior that is the same whatever the records are; or that knows one half of it alone."""
     rng = np.random.default_rng(7)
     parts = (*(rng.uniform(*box, (POINTS, 2)) for box in (CORNER, BESIDE_STREET)), _anywhere(world, half, rng))
-    prior = Prior.of(np.concatenate(parts), world.size, {"kind": "points", "file": "invented.csv", "sha256": "0" * 64})
-    return dataclasses.replace(world, prior=prior)
+    return dataclasses.replace(world, prior=Prior.of(np.concatenate(parts), world.size, SOURCE))
 
 
 def _anywhere(world: World, half: int | None, rng: np.random.Generator) -> Floats:
