@@ -28,6 +28,7 @@ COUNTS = (0.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 3e4, 1e5, 1e6, 1e7)
 SHARES = (1 / 64, 1 / 16, 1 / 4, 1.0)  # of all points, in a slice of time
 SQUARE = 100.0  # metres: the side of the squares in which a release is compared with a sample
 STEPS = 20  # towards the fit, which is reached in about five
+FARTHEST = 50.0  # from zero that the logarithm of a variance may be
 LEAST_UNEVEN = 0.02  # no city is quite even
 
 
@@ -137,7 +138,7 @@ class CellMap:
     def in_squares(self) -> Floats:
         """Return the people in each square of 100 m."""
         axes = zip((self.raster.column, self.raster.row), self.raster.shape, strict=True)
-        middles = ((axis, (np.arange(size) + 0.5) * self.side) for axis, size in axes)
+        middles = ((axis, (np.arange(size, dtype=np.float64) + 0.5) * self.side) for axis, size in axes)
         # By column and row, which are few; then each cell looks its own up.
         column, row = (_squares(middle, middle[axis.min()])[axis] for axis, middle in middles)
         return _in_squares(column, row, self.people)
@@ -277,7 +278,7 @@ def _table(circles: Circles, survey: Survey) -> Margins:
         # Fewer people than were ever seen are as unsure as the fewest that were; with more than the most, doubt grows.
         within = np.array([np.clip(count, each.min(), each.max()) for each in seen])
         known = _terms(within.ravel(), np.repeat(areas, len(count))) @ fitted
-        return np.asarray(np.exp(known).reshape(within.shape) * np.maximum((count + 1) / (within + 1), 1.0))
+        return np.asarray(_unlogged(known).reshape(within.shape) * np.maximum((count + 1) / (within + 1), 1.0))
 
     by_time = _by_time(survey)
     shares = SHARES[-1:] if by_time is None else SHARES
@@ -318,9 +319,14 @@ def _fit(terms: Floats, variance: Floats) -> Floats:
     """Return the coefficients of the logarithm of a variance: a gamma regression, which is right on average."""
     fitted = np.linalg.lstsq(terms, np.log(variance), rcond=None)[0]
     for _ in range(STEPS):
-        expected = np.exp(terms @ fitted)
+        expected = _unlogged(terms @ fitted)
         fitted = fitted + np.linalg.lstsq(terms, np.clip(variance / expected - 1, -1, 3), rcond=None)[0]
     return np.asarray(fitted)
+
+
+def _unlogged(logarithm: Floats) -> Floats:
+    """Return variances, all of them finite: people at one single place may have a fit that runs away."""
+    return np.asarray(np.exp(np.clip(logarithm, -FARTHEST, FARTHEST)))
 
 
 def _terms(count: Floats, area: Floats) -> Floats:

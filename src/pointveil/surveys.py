@@ -135,7 +135,7 @@ class Survey:
     def prepared(self) -> Prepared:
         """What drawing needs, from the recording."""
         epsilon, people = Fraction(self.statement.guarantee.epsilon), self.statement.people
-        return ask_all(Replay.of(self.answers, people), self.world, self.method, epsilon, self.keep)
+        return ask_all(Replay.of(self.answers, self.layout.crs, people), self.world, self.method, epsilon, self.keep)
 
     def write(
         self,
@@ -293,6 +293,11 @@ class KnownTotal:
         """As the vault says."""
         return self.vault.kept_per_unit
 
+    @property
+    def crs(self) -> str:
+        """As the vault says."""
+        return self.vault.crs
+
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Return the total, if it is asked for as it was; or ask."""
         if share.purpose != TOTAL:
@@ -341,7 +346,7 @@ def ask_all(
     if asked_one.by_person:
         total, people, budget = ask_people(asked_one, budget, told)
     else:
-        total = asked_one.count(method.total_cells(world, for_places), budget[TOTAL])
+        total = asked_one.count(method.total_cells(world, for_places, asked_one.crs), budget[TOTAL])
         told(total)
     vault = KnownTotal(asked_one, total)
     counted = method.partitioner.divide(vault, world, budget)
@@ -503,6 +508,11 @@ class Recorder:
         return self.vault.points_per_unit
 
     @property
+    def crs(self) -> str:
+        """As the vault says."""
+        return self.vault.crs
+
+    @property
     def kept_per_unit(self) -> int:
         """As the vault says."""
         return self.vault.kept_per_unit
@@ -574,16 +584,17 @@ class Replay:
     """Answers from a recording: holds no points, and spends nothing."""
 
     answers: Sequence[Answer]
+    crs: str  # of the file whose records were asked about
     by_person: bool = False
     max_points: int | None = None  # what a person counts for, if the operator said it
     kept_per_unit: int = 1
     asked: int = 0
 
     @classmethod
-    def of(cls, answers: Sequence[Answer], people: People | None) -> Replay:
+    def of(cls, answers: Sequence[Answer], crs: str, people: People | None) -> Replay:
         """Return what answers as it was recorded; `people` is what the statement says of persons."""
         given = people.max_points if people is not None and people.max_points_from == SAID_BY else None
-        return cls(answers, people is not None, given)
+        return cls(answers, crs, people is not None, given)
 
     @property
     def points_per_unit(self) -> int:

@@ -54,7 +54,7 @@ def _summed(
     code *= bins
     code += bin_
     sums = np.bincount(code, area).astype(np.float64, copy=False)
-    pair = np.flatnonzero(sums)
+    pair = np.flatnonzero(sums > 0)  # much quicker than of numbers
     return Pieces(pair // bins + first, pair % bins, sums[pair])
 
 
