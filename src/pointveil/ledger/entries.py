@@ -107,7 +107,8 @@ def unit_of(purpose: Mapping[str, Any]) -> str:
     """Return the protected unit that a charge was made for, in short."""
     if "person" not in purpose:
         return "not recorded"
-    return f"person (at most {purpose['max_points']} points)" if purpose["person"] else "point"
+    most = purpose["max_points"]  # "auto" if noisy answers tell it
+    return (f"person (at most {most} points)" if str(most).isdecimal() else "person") if purpose["person"] else "point"
 
 
 def kind_of(unit: str) -> str:
