@@ -96,6 +96,8 @@ def margins_of(survey: Survey) -> Margins | None:
     # Where blocks were not cut, or where people stand on few exact places, which are counted twice, errors are others.
     if not weights or any(parts.count(purpose) != 1 for purpose in weights) or not survey.prepared.counted.total:
         return None
+    if survey.prepared.people is not None:  # how much less than their points busy persons weigh is not known by place
+        return None
     seed = zlib.crc32(b"".join(each.values.tobytes() for each in survey.answers if isinstance(each, NoisyCounts)))
     rng = np.random.default_rng(seed)
     released = _released_map(survey, rng)

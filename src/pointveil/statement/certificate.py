@@ -107,7 +107,7 @@ def _left_out(statement: Statement, names: tuple[str, ...]) -> dict[str, str]:
     output, most = statement.output, statement.guarantee.points_per_unit
     kept = "the coordinates" if output is None else ", ".join(output.columns)
     bounds = ", ".join(f"{side:g}" for side in statement.domain.bounds)
-    shared = f"a person with more than {most} points counts as {most}; all of their points share these"
+    shared = f"whoever has more than {most} counts as {most}, which all of that person's points share"
     told = shared if statement.people else f"all but {most} points, by chance"
     people = {} if statement.guarantee.unit == ONE_POINT else {"of each person": told}
     plain = "".join(sign if sign.isprintable() else "?" for sign in ", ".join(names))

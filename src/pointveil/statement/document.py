@@ -173,8 +173,8 @@ class People(Part):
 
 
 ROW = (
-    "One row stands for one point, as far as their number is known. A person with more than {points} points counts as "
-    "{points}, which all of that person's points share: busy persons weigh less than their number of points."
+    "One row stands for one point, as far as their number is known. Whoever has more than {points} counts as {points}, "
+    "which all of that person's points share: busy persons weigh less than their number of points."
 )
 
 
@@ -377,8 +377,8 @@ class Statement(Part):
 
 def person_unit(points: int | None) -> str:
     """Return the protected unit, in words, where it is a person who counts as at most so many points."""
-    count = "no more than a number that follows from noisy answers" if points is None else f"at most {points}"
-    return f"any one person with all their points ({count} of them are used)"
+    most = "no more of them than noisy answers will tell" if points is None else f"at most {points} of them"
+    return f"any one person with all their points (counted as {most})"
 
 
 def digest_of(content: dict[str, Any]) -> str:
