@@ -136,7 +136,7 @@ class CellMap:
     def in_squares(self) -> Floats:
         """Return the people in each square of 100 m."""
         axes = zip((self.raster.column, self.raster.row), self.raster.shape, strict=True)
-        middles = ((axis, (np.arange(size) + 0.5) * self.side) for axis, size in axes)
+        middles = ((axis, (np.arange(size, dtype=np.float64) + 0.5) * self.side) for axis, size in axes)
         # By column and row, which are few; then each cell looks its own up.
         column, row = (_squares(middle, middle[axis.min()])[axis] for axis, middle in middles)
         return _in_squares(column, row, self.people)
