@@ -14,7 +14,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from pointveil.checking import Settled, check_drawing, check_period, checked_text, look, settle
+from pointveil.checking import AUTO, Settled, check_drawing, check_period, checked_text, look, settle
 from pointveil.errors import BudgetError, InputError, PointveilError
 from pointveil.files.crs import crs_name, known_crs
 from pointveil.files.places import is_database, local_path, public_name, store_of
@@ -168,11 +168,11 @@ def _facts(terms: SurveyTerms, settled: Settled, form: str) -> dict[str, Any]:
         "world": settled.world.digest,
         "dataset": settled.dataset,
         "person": terms.person or "",
-        "max_points": str(int(settled.max_points)) if terms.person else "",
+        "max_points": str(settled.max_points or AUTO) if terms.person else "",
         "count": str(None if terms.count is None else int(terms.count)),
         "seed": str(None if terms.seed is None else int(terms.seed)),
         "small": "yes" if terms.small else "",
-        "edition": in_words(edition(method.edition)),
+        "edition": in_words(edition(method.edition, by_person=terms.person is not None)),
         "prior": {} if settled.world.prior is None else settled.world.prior.facts,
     }
     return facts | ({"keep": [column.to_dict() for column in settled.keep]} if settled.keep else {})

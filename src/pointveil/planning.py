@@ -182,7 +182,7 @@ def _forecast(
     crowd: Crowd, method: Method, epsilon: Fraction, limit: int | None, scale: int, for_places: Fraction
 ) -> Forecast:
     world, most, paid = crowd.world, limit or 1, epsilon * for_places
-    check_method(method, world, paid, most)
+    check_method(method, world, paid, "owner" if limit else None, limit)
     x, y = world.projection.from_metres(crowd.xy).T
     table = pa.table({"x": x, "y": y, "owner": crowd.owner})
     options: dict[str, Any] = {} if limit is None else {"person": "owner", "max_points": limit}
@@ -198,8 +198,9 @@ def _forecast(
     used = min(most, each) / each if limit else 1.0
     error = np.abs(real - synthetic * (fewer if used < 1 else 1.0)).mean() * scale if len(real) else 0.0
     in_squares = crowd.error_of(xy)
-    share = method.shares()[TOTAL] * paid / most
-    deviation = math.sqrt(laplace_variance(share) * len(method.total_cells(world, paid / most)))
+    share = method.shares()[TOTAL] * paid
+    deviation = math.sqrt(laplace_variance(share) * (1 if limit else len(method.total_cells(world, paid))))
+    asked = len(crowd.xy) / each if limit else len(crowd.xy)  # persons, or points
     return Forecast(
         epsilon=str(epsilon),
         max_points=limit,
@@ -207,7 +208,7 @@ def _forecast(
         count_error=float(error),
         right_square=1 - in_squares / 2,
         worth=crowd.worth(in_squares),
-        stops=len(crowd.xy) * scale * used < NOISE_DEVIATIONS * deviation,
+        stops=asked * scale < NOISE_DEVIATIONS * deviation,
     )
 
 

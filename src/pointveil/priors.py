@@ -104,7 +104,7 @@ def _drawn(path: Path, _: Statement | None) -> Found:
     """Draw from a survey; always the same points, which depend on nothing but the survey."""
     survey = Survey.read(path)
     counted, asked = survey.prepared[:2]
-    xy = survey.method.placement.draw(survey.world, counted, asked, counted.total, np.random.default_rng(0))
+    xy = survey.method.placement.draw(survey.world, counted, asked, survey.prepared.rows, np.random.default_rng(0))
     return Found(survey.world.projection.from_metres(xy), survey.world.projection.crs, None)
 
 

@@ -22,6 +22,7 @@ from pointveil.cells.side_by_side import check_threads, side_by_side
 from pointveil.checking import MOST_POINTS, check_drawing, check_world
 from pointveil.columns import PATTERNS, Column, Id, Time
 from pointveil.errors import BudgetError, InputError, PointveilWarning, StoppedError
+from pointveil.files.crs import is_geographic, short_name
 from pointveil.keeping import draw_codes
 from pointveil.landing import to_lattice
 from pointveil.ledger import Ledger
@@ -47,6 +48,10 @@ LAST_STEPS = ("coordinates snapped to the public lattice", "order shuffled")
 ALMOST_NONE = 100  # points times epsilon below which noise is all there may be: the number of points is itself noisy
 NOISE_DEVIATIONS = 3  # of its own noise, below which a total stops a release
 COARSE = "The map is coarse: few people for this epsilon. A larger epsilon or a smaller max_points would show more."
+TOO_FEW = (
+    "There are too few persons to tell how many points they have: each counts as at most {points} points, and the rows "
+    "are as many as these. Hardly more than noise may be left of the map."
+)
 log = logging.getLogger("pointveil")
 
 
@@ -73,8 +78,8 @@ def release(terms: ReleaseTerms) -> SyntheticPoints:
         The names of the columns with x (longitude) and y (latitude), if they cannot be guessed, and the coordinate
         system of the points, if the source does not say (default: EPSG:4326).
     person, max_points
-        Column with the person's id, to protect people instead of single points; at most `max_points` (default: 8)
-        points of one person are used.
+        Column with the person's id, to protect people instead of single points; a person counts as at most `max_points`
+        points, by default ("auto") as many as noisy numbers of points suggest.
     unit
         "point" confirms that single points are to be protected where a column looks as if it said whose they are.
     keep
@@ -231,12 +236,13 @@ def survey(
     def stop_if_noise(total: NoisyCounts) -> None:
         if not small and not vault.rehearsal and is_noise(total):
             vault.stop()
-            raise StoppedError(_why_stopped(total))
+            raise StoppedError(_why_stopped(total, vault))
 
     prepared = ask_all(recorder, vault.world, chosen, vault.left, vault.keep, told=stop_if_noise)
     used = {
         "method": MethodUsed(name=chosen.name, parameters=chosen.parameters, split=chosen.split_texts()),
-        "edition": edition(chosen.edition),
+        "edition": edition(chosen.edition, by_person=vault.by_person),
+        "people": prepared.people,
         "post_processing": (*chosen.post_processing, *_said_of(vault.keep), *LAST_STEPS, *[WENT_ON] * small),
     }
     statement = vault.statement.model_copy(update=used)
@@ -329,7 +335,7 @@ def draw_apart(survey: Survey, session: Any, *, count: int | None, seed: int) ->
 
 def _to_draw(survey: Survey, count: int | None) -> tuple[int, Statement]:
     """Return how many points to draw, and a statement that says so."""
-    total = survey.prepared.counted.total  # worked out here, once
+    total = survey.prepared.rows  # worked out here, once
     if count is None:
         return min(total, MOST_POINTS), survey.statement
     chosen = {"post_processing": (*survey.statement.post_processing, ROWS_CHOSEN)}
@@ -337,7 +343,7 @@ def _to_draw(survey: Survey, count: int | None) -> tuple[int, Statement]:
 
 
 def _draw_block(survey: Survey, given: tuple[slice, np.random.Generator]) -> tuple[NDArray[np.float64], Any]:
-    (counted, asked, laws, _), (block, rng) = survey.prepared, given
+    (counted, asked, laws, *_), (block, rng) = survey.prepared, given
     xy = survey.method.placement.draw(survey.world, counted, asked, block.stop - block.start, rng)
     drawn = [] if laws is None else draw_codes(laws, xy, rng)
     coordinates = to_lattice(xy, survey.world, survey.layout.crs, rng)
@@ -381,12 +387,18 @@ def _deviation(total: NoisyCounts) -> float:
     return math.sqrt(total.variance * len(total.values))
 
 
-def _why_stopped(total: NoisyCounts) -> str:
+def _why_stopped(total: NoisyCounts, vault: Vault) -> str:
+    """Return the likely causes, from the noisy total and public facts."""
+    layout, what = vault.layout, "persons" if vault.by_person else "points"
+    named = "" if layout.x is None else f", with x = {layout.x!r} and y = {layout.y!r}"
+    read, otherwise = ("as degrees", "metres or feet") if is_geographic(layout.crs) else ("in", "degrees")
     return (
-        f"Stopped: about {max(int(total.values.sum()), 0):,} points seem to be on the land of this world, which is "
+        f"Stopped: about {max(int(total.values.sum()), 0):,} {what} seem to be on the land of this world, which is "
         f"less than {NOISE_DEVIATIONS} times the noise of that number, ±{_deviation(total):,.0f}. Nothing was written. "
-        "Are columns, crs, world and person right? If they are, take a larger epsilon, or say beforehand that it may "
-        "be so few: --small (small=True)."
+        f"The points were read {read} {short_name(layout.crs)}{named}. If they are {otherwise}, or in another CRS, say "
+        "so with --crs (crs=); if x and y are swapped, with --columns (columns=). Do the world and the person "
+        "column belong to these data? If all is right, take a larger epsilon, or say beforehand that it may be so "
+        "few: --small (small=True)."
     )
 
 
@@ -398,6 +410,9 @@ def _warn(sentences: Iterable[str]) -> None:
 def _doubts(surveyed: Survey, noisy_total: int | None) -> Iterator[str]:
     """Yield what to know about a release, from its noisy answers alone."""
     statement = surveyed.statement
+    people = statement.people
+    if people is not None and people.max_points_from.startswith("a public default"):
+        yield TOO_FEW.format(points=people.max_points)
     if noisy_total is not None and noisy_total * Fraction(statement.guarantee.epsilon) < ALMOST_NONE:
         yield "Hardly any point is on the land of this world. Are columns, crs and person right?"
     if "shape" in set(surveyed.method.purposes) - {question.purpose for question in statement.questions}:

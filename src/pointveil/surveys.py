@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import io
 import json
+import math
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,13 +15,14 @@ from fractions import Fraction
 from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.columns import Column, from_dict
 from pointveil.errors import InputError, PointveilError, VerificationError
+from pointveil.estimate.sizes import ENDS, NINE_IN_TEN, USUAL_POINTS, Sizes, learn_sizes, part_for_sizes
 from pointveil.files.drafts import draft_folder
 from pointveil.files.exact import stated_number
 from pointveil.files.whole import refuse_existing, write_whole
@@ -28,27 +30,41 @@ from pointveil.formats import Layout
 from pointveil.keeping import PLACES, Laws, learn_laws
 from pointveil.ledger import OWN, Ledger, Own
 from pointveil.methods import TOTAL, Method, edition_of
-from pointveil.partition import Divided
+from pointveil.partition import Budget, Divided
 from pointveil.statement import (
     MOST_BYTES,
+    ONE_POINT,
+    ROW,
     Asked,
+    People,
+    Question,
     Recorded,
     SigningKey,
     Statement,
     digest_of,
+    domain_of,
     find_key,
     parse_object,
     parse_signed,
+    prior_of,
 )
-from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites, Vault
+from pointveil.vault import VOTES, Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites, Vault
 from pointveil.version import __version__
 from pointveil.world import Prior, World
 
 VERSION = 1
 SURVEY_BEGINS = b"PK\x03\x04"
-MOST_MEMBER_BYTES = 2**32
+PARTS = ("survey.json", "statement.json", "world.gpkg")
+MOST_UNPACKED = 2**27  # bytes that a survey unpacks to, and no more than this many times its own:
+MOST_DENSE = 100
+LONG = 2**30  # bytes of a part from which on a zip archive may write more about it:
+ABOUT_LONG = 64
 DRAWING = "2"  # the edition: raised when the same answers and seed would give other points, or in another order
 LAND = "2"  # the edition of the land rule: raised when another place would be land
+PEOPLE = "1"  # the edition of what is asked about persons, and made of it
+SHARES = 8  # of a person who counts in full: what answers are rounded to before a method sees them
+OF_PERSONS, OF_SIZES = "persons", "sizes"  # the purposes of what is asked about them
+CHOSEN_FROM, SAID_BY, USUAL = get_args(People.model_fields["max_points_from"].annotation)
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, AttributeError, RuntimeError)
 HEADER = 128  # bytes before the values of an array, in numpy's format
 Answer = NoisyCounts | NoisyPoints
@@ -118,8 +134,8 @@ class Survey:
     @cached_property
     def prepared(self) -> Prepared:
         """What drawing needs, from the recording."""
-        epsilon = Fraction(self.statement.guarantee.epsilon)
-        return ask_all(Replay(self.answers), self.world, self.method, epsilon, self.keep)
+        epsilon, people = Fraction(self.statement.guarantee.epsilon), self.statement.people
+        return ask_all(Replay.of(self.answers, people), self.world, self.method, epsilon, self.keep)
 
     def write(
         self,
@@ -158,7 +174,9 @@ class Survey:
         except VerificationError as fault:
             raise VerificationError(f"{path.name} does not hold. {fault}") from None
         except DAMAGED as fault:
-            raise InputError(f"{path.name} is not a survey that this version can read: {fault}") from None
+            raise InputError(
+                f"{path.name} is not a survey, made by 'pointveil survey', that this version can read: {fault}"
+            ) from None
 
     def to_bytes(self) -> bytes:
         """Return the file's content."""
@@ -182,15 +200,9 @@ class Survey:
 
     def _described(self) -> Described:
         """Return all but the world and the values of the answers, as plain facts."""
-        used, prior = self.method, self.world.prior
-        guided = {} if prior is None else {"prior": {"source": dict(prior.source), "side": prior.side}}
-        return {
-            "version": VERSION,
-            "method": {"name": used.name, "parameters": used.parameters, "split": used.split_texts()},
-            "layout": dataclasses.replace(self.layout, left_out=()).to_dict(),
-            "answers": [_describe(answer) for answer in self.answers],
-            **guided,
-        }
+        used = self.method
+        method = {"name": used.name, "parameters": used.parameters, "split": used.split_texts()}
+        return _facts(method, dataclasses.replace(self.layout, left_out=()).to_dict(), self.answers, self.world)
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Survey:
@@ -199,7 +211,8 @@ class Survey:
 
     @classmethod
     def _checked(cls, statement: Statement, description: Described, answers: Answers, world: World) -> Survey:
-        theirs, ours = statement.edition, edition(edition_of(description["method"]["parameters"]))
+        by_person = statement.guarantee.unit != ONE_POINT
+        theirs, ours = statement.edition, edition(edition_of(description["method"]["parameters"]), by_person=by_person)
         if theirs != ours:  # it must be drawn by other rules
             then = "before editions were recorded" if theirs is None else f"({in_words(theirs)})"
             raise ValueError(
@@ -234,6 +247,30 @@ class Prepared(NamedTuple):
     asked: Any
     laws: Laws | None
     parts: Parts
+    people: People | None  # if persons are protected
+
+    @property
+    def rows(self) -> int:
+        """How many points there seem to be."""
+        return self.counted.total if self.people is None else self.people.points
+
+
+class Answering(Respondent, Protocol):
+    """Something that answers all that a release asks: a vault, or a recording of one."""
+
+    @property
+    def by_person(self) -> bool:
+        """Whether persons are protected, each with all their points."""
+
+    @property
+    def max_points(self) -> int | None:
+        """What the operator said a person may count for; None if it was not said, or if points are protected."""
+
+    def persons(self, ends: tuple[int, ...], share: Share) -> NoisyCounts:
+        """Answer with noise how many persons have so many points."""
+
+    def use_at_most(self, points: int) -> None:
+        """Let a person count as at most so many points from now on."""
 
 
 @dataclass(frozen=True)
@@ -241,37 +278,51 @@ class KnownTotal:
     """Answers as a vault does, and gives who asks for the total the answer that there is already.
 
     What else is counted is remembered, with the cells: public, or made from noisy answers alone.
+
+    Where persons are protected, counts come to a method in persons who count in full: noise is then as if each had one
+    point, whatever they may count for.
     """
 
-    vault: Respondent
+    vault: Answering
     total: NoisyCounts
+    points_per_unit: int = 1
     parts: list[tuple[Cells, NoisyCounts]] = field(default_factory=list)
 
     @property
-    def points_per_unit(self) -> int:
+    def kept_per_unit(self) -> int:
         """As the vault says."""
-        return self.vault.points_per_unit
+        return self.vault.kept_per_unit
 
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Return the total, if it is asked for as it was; or ask."""
         if share.purpose != TOTAL:
-            self.parts.append((cells, self.vault.count(cells, share)))
+            self.parts.append((cells, self._per_unit(self.vault.count(cells, share))))
             return self.parts[-1][1]
+        if self.vault.by_person:
+            return self.total
         if share.epsilon != self.total.epsilon or len(cells) != len(self.total.values):
             raise ValueError("every release asks for the total first; a partitioner says in which cells: total_cells")
         return self.total
 
     def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
-        """Ask."""
-        return self.vault.crowding(cells, least, share)
+        """Ask: a crowd has as many kept points as so many persons who count in full."""
+        held = self.kept_per_unit
+        answer = self.vault.crowding(cells, least * held, share)
+        return dataclasses.replace(answer, values=answer.values / held, points_per_unit=answer.points_per_unit // held)
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Ask."""
-        return self.vault.scatter(regions, wanted, share, max_uses=max_uses)
+        return self.vault.scatter(regions, wanted * self.kept_per_unit, share, max_uses=max_uses)
+
+    def _per_unit(self, answer: NoisyCounts) -> NoisyCounts:
+        if not self.vault.by_person:
+            return answer
+        values = np.rint(answer.values * (SHARES / answer.points_per_unit)) / SHARES
+        return NoisyCounts(values, answer.purpose, answer.epsilon, 1, SHARES)
 
 
 def ask_all(
-    asked_one: Respondent,
+    asked_one: Answering,
     world: World,
     method: Method,
     epsilon: Fraction,
@@ -281,23 +332,76 @@ def ask_all(
 ) -> Prepared:
     """Ask everything that the method and the kept columns need; it costs exactly `epsilon`.
 
-    The total comes first, and `told` is told of it before anything else is asked: it may raise, to stop.
+    The total comes first, or the number of persons if they are protected, and `told` is told of it before anything else
+    is asked: it may raise, to stop.
     """
     for_columns = sum((column.part_of_epsilon for column in keep), Fraction(0))
     for_places = epsilon * (1 - for_columns)
-    budget = method.budget(for_places)
-    cells = method.total_cells(world, for_places / asked_one.points_per_unit)
-    total = asked_one.count(cells, budget[TOTAL])
-    told(total)
+    budget, people = method.budget(for_places), None
+    if asked_one.by_person:
+        total, people, budget = ask_people(asked_one, budget, told)
+    else:
+        total = asked_one.count(method.total_cells(world, for_places), budget[TOTAL])
+        told(total)
     vault = KnownTotal(asked_one, total)
     counted = method.partitioner.divide(vault, world, budget)
     asked = method.placement.ask(vault, world, counted, budget)
     parts = tuple(vault.parts)
+    if people is not None and people.points_margin is None:  # all that is known of points is what was counted
+        full = max(counted.total, 1)
+        known = {"points": full * people.max_points, "full_persons": full}
+        people = people.model_copy(update=known)
     if not for_columns:
-        return Prepared(counted, asked, None, parts)
+        return Prepared(counted, asked, None, parts, people)
     # Regions follow the released map: from places drawn of it, always the same, so that a recording finds them again.
     places = method.placement.draw(world, counted, asked, PLACES, np.random.default_rng(0))
-    return Prepared(counted, asked, learn_laws(vault, keep, epsilon, places, counted.total), parts)
+    laws = learn_laws(vault, keep, epsilon, places, counted.total)
+    return Prepared(counted, asked, laws, parts, people)
+
+
+def ask_people(
+    vault: Answering, budget: Budget, told: Callable[[NoisyCounts], None]
+) -> tuple[NoisyCounts, People, Budget]:
+    """Ask how many persons there are and how many points they have; return votes, what is known, and what is left.
+
+    What a person may count for is said to the vault here, and follows from noisy answers, unless the operator said it.
+    """
+    given, epsilon = vault.max_points, sum((share.epsilon for share in budget.values()), Fraction(0))
+    first = budget[TOTAL].epsilon
+    noisy = vault.persons((1,), Share(OF_PERSONS, first))
+    told(noisy)
+    part, sizes = part_for_sizes(int(noisy.values[0]), epsilon), None
+    if part is not None:
+        sizes = learn_sizes(vault.persons(ENDS, Share(OF_SIZES, part * epsilon)), given)
+        left = 1 - part * epsilon / (epsilon - first)
+        budget = {name: share if name == TOTAL else Share(name, share.epsilon * left) for name, share in budget.items()}
+    people = known_people(noisy, sizes, given)
+    vault.use_at_most(people.max_points)
+    votes, deviation = (people.persons, math.sqrt(noisy.variance)) if sizes is None else sizes.votes
+    # As sure as one count with this noise would be; to six digits, however wide the noise is.
+    sure = Fraction(f"{math.sqrt(2) / deviation:.6g}")
+    return NoisyCounts(np.array([votes]), TOTAL, sure, 1, SHARES), people, budget
+
+
+def known_people(noisy: NoisyCounts, sizes: Sizes | None, given: int | None) -> People:
+    """Return what is known of persons, from their noisy number and, if these were asked for, their numbers of points.
+
+    If they were not, all that is known of points is what will be counted.
+    """
+    persons = max(int(noisy.values[0]), 1)
+    most = sizes.max_points if sizes is not None else given or USUAL_POINTS
+    return People(
+        persons=persons,
+        persons_margin=math.ceil(NINE_IN_TEN * math.sqrt(noisy.variance)),
+        max_points=most,
+        max_points_from=SAID_BY if given is not None else USUAL if sizes is None else CHOSEN_FROM,
+        full_persons=persons if sizes is None else round(sizes.votes[0]),
+        votes_per_point=VOTES,
+        points=persons * most if sizes is None else sizes.points,
+        points_margin=None if sizes is None else sizes.margin,
+        most_seen=most if sizes is None else sizes.most_seen,
+        row=ROW.format(points=most),
+    )
 
 
 def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str, str]:
@@ -307,40 +411,64 @@ def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str
     """
     try:
         statement, description, answers, world, signed = _unpacked(content, public_key)
+        return statement, signed, _check_bound(statement, description, answers, world)
     except PointveilError:
         raise
     except DAMAGED:
         raise VerificationError("It is not a survey, or it is damaged.") from None
-    return statement, signed, _check_bound(statement, description, answers, world)
 
 
 def _unpacked(content: bytes, public_key: str | None) -> tuple[Statement, Described, Answers, World, str]:
     """Return the statement, checked, then the other parts of a survey as they stand there, and who signed."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        _check_archive(archive, len(content))
 
         def text(name: str) -> str:
             with archive.open(name) as file:
                 return file.read(MOST_BYTES + 1).decode()
 
         def load(number: int, name: str) -> NDArray[np.int64]:
-            return _array(_member(archive, f"answers/{number}-{name}.npy"))
+            return _array(archive.read(f"answers/{number}-{name}.npy"))
 
         statement, signed = parse_signed(text("statement.json"), public_key)
         description = parse_object(text("survey.json"))
         if description["version"] != VERSION:
             raise ValueError("it is of another version")
+        if sorted(archive.namelist()) != sorted(_names(description)):
+            raise VerificationError("It has other parts than those that a survey has.")
         described = enumerate(description["answers"])
         answers = tuple(_restore(answer, partial(load, number)) for number, answer in described)
         world = _world(archive)
         if (known := description.get("prior")) is not None:
-            square, weight = (_array(_member(archive, f"prior/{name}.npy")) for name in ("square", "weight"))
+            square, weight = (_array(archive.read(f"prior/{name}.npy")) for name in ("square", "weight"))
             world = dataclasses.replace(world, prior=Prior(known["source"], float(known["side"]), square, weight))
         return statement, description, answers, world, signed
 
 
-def edition(method: str) -> dict[str, str]:
+def _check_archive(archive: zipfile.ZipFile, size: int) -> None:
+    """Refuse an archive of so many bytes that holds any which belong to no part, or unpacks to far more than it is."""
+    members = archive.infolist()
+    # Before each part stand 30 bytes and its name, in the list of all parts 46 and its name; 22 end the archive.
+    known = 22 + sum(76 + 2 * len(each.orig_filename.encode()) + each.compress_size for each in members)
+    more = sum(ABOUT_LONG for each in members if each.file_size > LONG)
+    if not known <= size <= known + more:
+        raise VerificationError("It has bytes that belong to none of its parts.")
+    if {each.compress_type for each in members} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        raise VerificationError("It is packed in a way in which no survey is.")
+    if sum(each.file_size for each in members) > MOST_UNPACKED + MOST_DENSE * size:
+        raise VerificationError("It is too large.")
+
+
+def _names(description: Described) -> list[str]:
+    """Return the names of all parts of a survey that is so described."""
+    kinds = enumerate(ANSWERS[answer["kind"]][1] for answer in description["answers"])
+    prior = ["prior/square.npy", "prior/weight.npy"] if description.get("prior") is not None else []
+    return [*PARTS, *(f"answers/{number}-{name}.npy" for number, names in kinds for name in names), *prior]
+
+
+def edition(method: str, *, by_person: bool = False) -> dict[str, str]:
     """Return the rules by which this version draws: within an edition the same survey and seed give the same bytes."""
-    return {"method": method, "drawing": DRAWING, "land": LAND}
+    return {"method": method, "drawing": DRAWING, "land": LAND} | ({"people": PEOPLE} if by_person else {})
 
 
 def in_words(edition: dict[str, str]) -> str:
@@ -355,18 +483,44 @@ class Recorder:
     With a ledger, an answer is on the disk before the method sees it; one that is there already is not asked again.
     """
 
-    vault: Respondent
+    vault: Answering
     answers: list[Answer] = field(default_factory=list)
     ledger: Ledger | None = None
+
+    @property
+    def by_person(self) -> bool:
+        """As the vault says."""
+        return self.vault.by_person
+
+    @property
+    def max_points(self) -> int | None:
+        """As the vault says."""
+        return self.vault.max_points
 
     @property
     def points_per_unit(self) -> int:
         """As the vault says."""
         return self.vault.points_per_unit
 
+    @property
+    def kept_per_unit(self) -> int:
+        """As the vault says."""
+        return self.vault.kept_per_unit
+
+    def use_at_most(self, points: int) -> None:
+        """Tell the vault."""
+        self.vault.use_at_most(points)
+
+    def persons(self, ends: tuple[int, ...], share: Share) -> NoisyCounts:
+        """Ask, keep and return."""
+        ask = partial(self.vault.persons, ends, share)
+        answer = self._keep("persons", len(ends), share, " ".join(map(str, ends)), ask, about=ends)
+        assert isinstance(answer, NoisyCounts)  # noqa: S101 - the question says so
+        return answer
+
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Ask, keep and return."""
-        answer = self._keep("count", len(cells), share, "", lambda: self.vault.count(cells, share), cells=cells)
+        answer = self._keep("count", len(cells), share, "", lambda: self.vault.count(cells, share), about=cells)
         assert isinstance(answer, NoisyCounts)  # noqa: S101 - the question says so
         return answer
 
@@ -394,16 +548,18 @@ class Recorder:
         details: str,
         ask: Callable[[], Answer],
         least: int = 1,
-        cells: Cells | None = None,
+        about: object = None,
     ) -> Answer:
         """Ask; or with a ledger return the answer that it keeps: from before, or having asked for it now."""
         if self.ledger is None:
             self.answers.append(ask())
             return self.answers[-1]
         assert isinstance(self.vault, Vault)  # noqa: S101 - nothing else has a ledger
-        charge, number = self.vault.pay(cells, keeps=True), len(self.answers)
+        first = None if about is None else (question, about)
+        charge, number = self.vault.pay(first, keeps=True), len(self.answers)
         assert charge is not None  # noqa: S101 - it has a ledger
-        asked = f"{question} {share.purpose} {share.epsilon} {self.points_per_unit} {size} {details}".rstrip()
+        unit = 1 if question == "persons" else self.points_per_unit
+        asked = f"{question} {share.purpose} {share.epsilon} {unit} {size} {details}".rstrip()
         kept = self.ledger.kept_answer(charge, number, asked)
         if kept is None:
             kept = self.ledger.keep(charge, number, asked, pack(ask()))
@@ -418,12 +574,32 @@ class Replay:
     """Answers from a recording: holds no points, and spends nothing."""
 
     answers: Sequence[Answer]
+    by_person: bool = False
+    max_points: int | None = None  # what a person counts for, if the operator said it
+    kept_per_unit: int = 1
     asked: int = 0
+
+    @classmethod
+    def of(cls, answers: Sequence[Answer], people: People | None) -> Replay:
+        """Return what answers as it was recorded; `people` is what the statement says of persons."""
+        given = people.max_points if people is not None and people.max_points_from == SAID_BY else None
+        return cls(answers, people is not None, given)
 
     @property
     def points_per_unit(self) -> int:
         """As it was recorded."""
-        return self.answers[0].points_per_unit
+        return self.kept_per_unit * (VOTES if self.by_person else 1)
+
+    def use_at_most(self, points: int) -> None:
+        """Note what a person counts for."""
+        self.kept_per_unit = points
+
+    def persons(self, ends: tuple[int, ...], share: Share) -> NoisyCounts:
+        """Return the recorded numbers."""
+        answer = self._next(share)
+        if not isinstance(answer, NoisyCounts) or len(answer.values) != len(ends):
+            raise ValueError(f"the recorded answer '{share.purpose}' does not fit the question")
+        return answer
 
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Return the recorded counts."""
@@ -435,7 +611,7 @@ class Replay:
     def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
         """Return the recorded number."""
         answer = self._next(share)
-        if not isinstance(answer, NoisyCounts) or answer.points_per_unit != least * self.points_per_unit:
+        if not isinstance(answer, NoisyCounts) or answer.points_per_unit != least * self.kept_per_unit:
             raise ValueError(f"the recorded answer '{share.purpose}' does not fit the question")
         del cells  # the recording knows
         return answer
@@ -453,6 +629,14 @@ class Replay:
             raise ValueError(f"the recording has no answer to '{share.purpose}'")
         self.asked += 1
         return self.answers[self.asked - 1]
+
+
+def _facts(method: Described, layout: Described, answers: Answers, world: World) -> Described:
+    """Return all that a survey says of its parts."""
+    prior = world.prior
+    guided = {} if prior is None else {"prior": {"source": dict(prior.source), "side": prior.side}}
+    described = [_describe(answer) for answer in answers]
+    return {"version": VERSION, "method": method, "layout": layout, "answers": described, **guided}
 
 
 def _describe(answer: Answer) -> Described:
@@ -476,14 +660,20 @@ def _recorded(description: Described, answers: Answers) -> Recorded:
 
 def _check_bound(statement: Statement, description: Described, answers: Answers, world: World) -> str:
     """Return what was checked; raise VerificationError if something is not what the statement is about."""
-    if world.digest != statement.domain.world_sha256:
+    # Who is to be named is a label, which no digest covers.
+    if domain_of(world).model_copy(update={"attribution": None}) != statement.domain.model_copy(
+        update={"attribution": None}
+    ):
         raise VerificationError("The world is not the one that the statement is about: it was exchanged.")
-    stated = None if statement.prior is None else statement.prior.used_sha256
-    if stated != (None if world.prior is None else world.prior.digest):
+    if statement.prior != prior_of(world):
         raise VerificationError("The prior is not the one of the statement: it was exchanged, added or left out.")
-    asked = [(one.purpose, one.epsilon, one.sensitivity) for one in statement.questions]
-    if asked != [(one.purpose, str(one.epsilon), one.points_per_unit) for one in answers]:
+    if [_asked(one) for one in statement.questions] != [_answered(one) for one in answers]:
         raise VerificationError("The answers are not those to the questions of the statement.")
+    if statement.people is not None and not _people_fit(statement.people, answers):
+        raise VerificationError("What the statement says about persons does not follow from the answers.")
+    layout = Layout.from_dict(description["layout"]).to_dict()
+    if digest_of(description) != digest_of(_facts(description["method"], layout, answers, world)):
+        raise VerificationError("It is described in another way than its parts are.")
     if statement.survey is None:
         return "the world is the stated one; the answers were NOT checked: this statement is from before it named them"
     found = _recorded(description, answers)
@@ -493,10 +683,25 @@ def _check_bound(statement: Statement, description: Described, answers: Answers,
     return "the answers, the method, the form and the world are those of the statement"
 
 
-def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    if archive.getinfo(name).file_size > MOST_MEMBER_BYTES:
-        raise VerificationError("It is too large.")
-    return archive.read(name)
+def _people_fit(people: People, answers: Answers) -> bool:
+    """Whether what a statement says about persons follows from the noisy answers, as far as these were asked for."""
+    persons, *others = (answer for answer in answers if isinstance(answer, NoisyCounts))
+    given = people.max_points if people.max_points_from == SAID_BY else None
+    if people.points_margin is not None:
+        return people == known_people(persons, learn_sizes(others[0], given), given)
+    known = known_people(persons, None, given)  # how many points were counted is known only when all was worked out
+    return people == known.model_copy(update={name: getattr(people, name) for name in ("points", "full_persons")})
+
+
+def _asked(question: Question) -> tuple[object, ...]:
+    """Return what a question says of its answer: what it was for, its price and its form."""
+    numbers = {"count": question.cells, "persons": question.cells, "crowding": 1}.get(question.question)
+    return question.purpose, question.epsilon, question.sensitivity, numbers
+
+
+def _answered(answer: Answer) -> tuple[object, ...]:
+    numbers = len(answer.values) if isinstance(answer, NoisyCounts) else None
+    return answer.purpose, str(answer.epsilon), answer.points_per_unit, numbers
 
 
 def _restore(description: Described, load: Callable[[str], NDArray[np.int64]]) -> Answer:
@@ -547,7 +752,7 @@ def _world_bytes(world: World) -> bytes:
 
 
 def _world(archive: zipfile.ZipFile) -> World:
-    content = _member(archive, "world.gpkg")
+    content = archive.read("world.gpkg")
     with draft_folder() as folder:
         path = folder / "world.gpkg"
         path.write_bytes(content)

@@ -93,7 +93,7 @@ def count_by(survey: Survey, by: str | PathLike[str], *, time: str | None = None
     """
     resolution = str(by).removeprefix("h3:")
     areas = read_layer(by, kinds=POLYGONS) if resolution == str(by) else _hexagons(survey.world, resolution)
-    total = survey.prepared.counted.total
+    total = survey.prepared.rows
     xy, bins, column = _places(survey, total, time)
     bin_count = 1 if column is None else column.size
     if len(areas.geometries) * bin_count > MOST_ROWS:
@@ -127,7 +127,7 @@ def count_by(survey: Survey, by: str | PathLike[str], *, time: str | None = None
 def _places(survey: Survey, total: int, time: str | None) -> tuple[Floats, Any, Time | None]:
     """Return many points, (n, 2) metres, the bin of the time of each, and the column with it."""
     number, column = (0, None) if time is None else time_of(survey.keep, time)
-    counted, asked, laws, _ = survey.prepared
+    counted, asked, laws, *_ = survey.prepared
     rng = np.random.default_rng(0)
     count = max(total, min(POINTS * total, MOST_POINTS))
     xy = survey.method.placement.draw(survey.world, counted, asked, count, rng)

@@ -32,7 +32,7 @@ class Terms:
     columns: tuple[str, str] | None = None
     crs: str | None = None
     person: str | None = None
-    max_points: int | None = None
+    max_points: int | str | None = None
     unit: str | None = None
     keep: Any = ()
     prior: str | PathLike[str] | None = None

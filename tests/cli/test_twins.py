@@ -103,6 +103,11 @@ def shape(path: Path) -> dict[str, Any]:
     for name in ("rows", "points_sha256", "files"):
         del content["output"][name]
     del content["survey"]["answers_sha256"]
+    content["people"] = (
+        {key: content["people"][key] for key in ("max_points", "max_points_from", "row")}
+        if "people" in content
+        else None
+    )
     content["signature"] = content.get("signature", {}).get("public_key")
     if content["ledger"]:
         del content["ledger"]["chain_sha256"]
@@ -158,6 +163,7 @@ RELEASES: list[tuple[str, tuple[object, ...], dict[str, Any]]] = [
     ("out.parquet", ("--epsilon", 4), {"epsilon": 4}),
     ("out.csv", ("--method", "ugrid-uni", "--count", 50, "--seed", 3), {"method": "ugrid-uni", "count": 50, "seed": 3}),
     ("out.csv", ("--epsilon", 9, "--person", "name", "--max-points", 2), {"epsilon": 9, "person": "name", "max_points": 2}),  # noqa: E501
+    ("out.csv", ("--epsilon", 9, "--person", "name", "--max-points", "auto"), {"epsilon": 9, "person": "name", "max_points": "auto"}),  # noqa: E501
     ("out.parquet", ("--method", "ugrid-uni", "--epsilon", 11), {"method": "ugrid-uni", "epsilon": 11}),
     ("out.parquet", ("--epsilon", "0.01", "--small", "-m", "ugrid-uni", "--split", "total=1/2,count=1/2"), {"epsilon": 0.01, "small": True, "method": "ugrid-uni", "split": {"total": "1/2", "count": "1/2"}}),  # noqa: E501
     ("out.parquet", ("--epsilon", 5, "--columns", "lon,lat", "--crs", "OGC:CRS84"), {"epsilon": 5, "columns": ("lon", "lat"), "crs": "OGC:CRS84"}),  # noqa: E501

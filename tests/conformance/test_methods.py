@@ -17,7 +17,7 @@ from pointveil.releases import draw, survey, synthesize
 from pointveil.surveys import Survey
 from pointveil.synthetic import SyntheticPoints
 from pointveil.testing import ScriptedVault
-from pointveil.vault import Cells, Share, Vault
+from pointveil.vault import VOTES, Cells, Share, Vault
 from pointveil.world import World
 
 BOUNDS = (10.0, 50.0, 10.02, 50.012)
@@ -200,7 +200,11 @@ def test_a_person_with_many_points_is_protected_at_the_same_price(
     points = synthesize(vault, name, seed=1, small=True)
 
     assert vault.left == 0
-    assert all(question.sensitivity == 5 for question in points.statement.questions)
+    sensitivity = {"persons": 1, "count": 5 * VOTES, "scatter": 5}
+    assert all(
+        question.sensitivity == sensitivity.get(question.question, question.sensitivity // 25 * 25)
+        for question in points.statement.questions
+    )
     check(points, world)
 
 

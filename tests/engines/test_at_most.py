@@ -2,6 +2,7 @@
 
 from collections import Counter
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pointveil.cells import Everywhere
-from pointveil.engines import AtMost, at_most
+from pointveil.cells import Everywhere, Ints
+from pointveil.engines import AtMost, at_most, fresh_key
 from pointveil.engines.at_most import Part
-from pointveil.engines.siphash import siphash
+from pointveil.engines.siphash import Numbers, siphash
 from pointveil.formats import base
 from pointveil.formats.persons import person_column, person_values
-from pointveil.vault import Vault
+from pointveil.vault import VOTES, Share, Vault
 from pointveil.world import World
 
 KEY = bytes(range(16))
@@ -145,6 +146,19 @@ def test_a_number_and_its_text_are_one_person_whatever_its_size(number: int) -> 
     assert all(np.array_equal(word, words[0][0]) and named.all() for word, named in words)
 
 
+@pytest.mark.parametrize("number", [2.0**53, 2.0**53 + 2, 1.2345678901234567e18, -4e18, 1e22, 0.1, -0.0])
+def test_a_float_names_one_person_in_a_column_and_as_an_object(number: float) -> None:
+    """Beyond 2^53 the digits of the double itself are not the shortest ones that stand for it."""
+    chooser, text = AtMost(1), f"{Decimal(repr(number)):f}"
+
+    words = [
+        chooser.persons(names)[0].tolist()
+        for names in (person_column(pa.array([number])), person_values([number]), person_column(pa.array([text])))
+    ]
+
+    assert words[0] == words[1] == words[2]
+
+
 def test_records_that_name_nobody_are_dropped(plain_world: World) -> None:
     table = pa.table({"lon": [10.001] * 4, "lat": [50.001] * 4, "who": ["a", None, "a", "b"]})
 
@@ -177,7 +191,7 @@ def test_a_person_costs_wider_noise(plain_world: World) -> None:
 
     vault = Vault.open(table, plain_world, epsilon=1, person="who", max_points=8)
 
-    assert vault.points_per_unit == 8
+    assert (vault.points_per_unit, vault.kept_per_unit) == (8 * VOTES, 8)
     assert "any one person with all their points" in vault.statement.guarantee.unit
 
 
@@ -207,6 +221,69 @@ def test_categories_name_people_too(plain_world: World) -> None:
     vault = Vault.rehearse(table, plain_world, epsilon=1, seed=1, person="who", max_points=1)
 
     assert vault.exact_count(Everywhere()).tolist() == [2]
+
+
+def rows_of(sizes: list[int], seed: int = 1) -> tuple[Numbers, Ints]:
+    """Return a part with persons who have so many records, some of them equal."""
+    rng = np.random.default_rng(seed)
+    person = np.repeat(np.arange(len(sizes)), sizes).astype(np.uint64)
+    part = Part()
+    part.observe(np.vstack([np.zeros_like(person), person, rng.integers(0, 40, len(person)).astype(np.uint64)]))
+    part.merge()
+    assert part.rows is not None
+    return part.rows, part.counts
+
+
+@pytest.mark.parametrize("limit", [1, 3, 8, 500])
+def test_votes_are_shared_evenly_and_add_up_exactly(limit: int) -> None:
+    sizes = [1, 2, 3, 7, 8, 9, 64, 65, 100, 1000, 5000]
+    rows, counts = rows_of(sizes)
+
+    votes = AtMost(limit).votes(rows, counts, VOTES)
+
+    found = np.bincount(rows[1].astype(int), weights=votes)
+    assert (found == VOTES * np.minimum(sizes, limit)).all()
+    for number, size in enumerate(sizes):
+        mine = rows[1] == number
+        even = VOTES * min(size, limit) / size
+        assert (np.abs(votes[mine] - even * counts[mine]) < counts[mine] + 1e-9).all()
+
+
+def test_nobody_else_changes_a_persons_votes() -> None:
+    key = fresh_key()
+    rows, counts = rows_of([100, 1000, 30])
+    without = rows[1] != 1
+
+    votes = AtMost(3, key=key).votes(rows, counts, VOTES)
+
+    assert (AtMost(3, key=key).votes(rows[:, without], counts[without], VOTES) == votes[without]).all()
+
+
+def test_persons_are_counted_once_by_how_many_points_they_have(plain_world: World) -> None:
+    who = np.repeat(np.arange(6), [1, 2, 3, 4, 5, 900])
+    table = pa.table({"lon": np.full(len(who), 10.001), "lat": np.full(len(who), 50.001), "who": who})
+
+    vault = Vault.rehearse(table, plain_world, epsilon=1, seed=1, person="who")
+
+    assert vault.exact_persons((1,)).tolist() == [6]
+    assert vault.exact_persons((1, 2, 4, 8)).tolist() == [1, 1, 2, 2]
+
+
+def test_what_a_person_counts_for_is_said_once_and_before_any_count(plain_world: World) -> None:
+    table = pa.table({"lon": [10.001] * 3, "lat": [50.001] * 3, "who": [1, 1, 2]})
+    vault = Vault.rehearse(table, plain_world, epsilon=9, seed=1, person="who")
+    with pytest.raises(ValueError, match="ask first"):
+        vault.count(Everywhere(), Share("count", Fraction(1)))
+    assert vault.left == 9
+
+    vault.persons((1,), Share("persons", Fraction(1)))
+    vault.use_at_most(2)
+
+    assert vault.count(Everywhere(), Share("count", Fraction(1))).points_per_unit == 2 * VOTES
+    with pytest.raises(ValueError, match="said before"):
+        vault.use_at_most(3)
+    with pytest.raises(ValueError, match="person column"):
+        Vault.rehearse(table, plain_world, epsilon=1, seed=1).persons((1,), Share("persons", Fraction(1)))
 
 
 @pytest.mark.slow

@@ -16,7 +16,7 @@ from pointveil.engines import Tally, at_most, local, spool
 from pointveil.errors import InputError
 from pointveil.formats import DamagedError, base, open_points
 from pointveil.ground import leaves_from_levels, raster_of
-from pointveil.vault import Share, Vault
+from pointveil.vault import VOTES, Share, Vault
 from pointveil.vault.protection import Protection
 from pointveil.vault.vault import make_engine
 from pointveil.world import World
@@ -54,8 +54,18 @@ def test_a_stream_answers_several_questions_as_a_table_does(
     for _ in range(2):
         counts = [vault.exact_count(GRID).tolist() for vault in vaults]
         assert counts[0] == counts[1]
+        votes = [vault.exact_votes(GRID).tolist() for vault in vaults]
+        assert votes[0] == votes[1]
+        if person:
+            sizes = [vault.exact_persons((1, 2, 4)).tolist() for vault in vaults]
+            assert sizes[0] == sizes[1]
+            assert sum(votes[0]) == VOTES * sum(counts[0])
     engines = [vault._Rehearsal__engine for vault in vaults]  # type: ignore[attr-defined]
-    coded = [np.sort(np.concatenate([codes[0] for _, codes in engine.coded_points()])) for engine in engines if keep]
+    coded = [
+        np.sort(np.concatenate([one.records.codes[0] for one in engine._voted(of_kept=False)]))
+        for engine in engines
+        if keep
+    ]
     assert not keep or coded[0].tolist() == coded[1].tolist()
     digests = [vault._Rehearsal__engine.digest() for vault in vaults]  # type: ignore[attr-defined]
     assert digests[0] == digests[1]
@@ -144,6 +154,7 @@ def test_the_number_of_threads_changes_nothing(
 ) -> None:
     monkeypatch.setattr(base, "BATCH_ROWS", 50)
     shared: dict[str, Any] = {"epsilon": 1, "seed": 3, "person": person, "keep": ("kind=category:0,1",)}
+    shared |= {"max_points": 8} if person else {}
     vaults = [Vault.rehearse(table, world, threads=number, **shared) for number in (1, threads)]
 
     counts = [vault.count(GRID, Share("count", Fraction(1))).values.tolist() for vault in vaults]

@@ -7,16 +7,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+import shapely
 
 from pointveil.errors import InputError
 from pointveil.evaluation import MEASURES, Comparison
 from pointveil.methods import METHODS, Method
+from pointveil.network.network import Network
 from pointveil.partition import UniformGrid, Veil, veil
 from pointveil.placement import Density, Uniform
 from pointveil.releases import draw, survey, synthesize
 from pointveil.surveys import Survey
 from pointveil.testing import ScriptedVault
-from pointveil.vault import Cells, Share, Vault
+from pointveil.vault import VOTES, Cells, Share, Vault
 from pointveil.world import World
 
 
@@ -56,8 +58,24 @@ def test_few_people_are_counted_once_with_all_that_is_left(world: World) -> None
 
     assert [(share.purpose, share.epsilon) for share in vault.asked] == [
         ("total", Fraction(1, 100)),
-        ("count", Fraction(99, 100)),
+        ("offset", Fraction(33, 200)),
+        ("count", Fraction(33, 40)),
     ]
+
+
+def test_few_people_stay_as_near_to_the_streets_as_they_are(world: World) -> None:
+    assert world.roads is not None
+    lines = np.repeat(shapely.get_parts(world.roads.lines_m), 150)
+    along = shapely.line_interpolate_point(lines, np.tile(np.linspace(0.02, 0.98, 150), 2), normalized=True)
+    places = shapely.get_coordinates(along)
+    lon, lat = world.projection.from_metres(places[world.on_land(places)]).T
+    made = [
+        world.projection.to_metres(synthesize(Vault.rehearse(pa.table({"lon": lon, "lat": lat}), world, epsilon=1,
+                                                             seed=seed), "veil", seed=seed).coordinates)
+        for seed in range(5)
+    ]  # fmt: skip
+    away = [np.median(Network.of(world).distances(xy)) for xy in made]
+    assert np.median(away) < 10  # on average over all land it is some hundred metres
 
 
 def test_at_a_small_epsilon_the_total_is_asked_in_one_cell(world: World) -> None:
@@ -172,8 +190,13 @@ def test_a_person_with_many_points_is_protected_by_wider_noise(world: World) -> 
 
     done = survey(vault, "veil")
 
-    assert all(answer.points_per_unit == 4 for answer in done.answers)
-    assert abs(len(draw(done, seed=1)) - 16_000) < 1500
+    assert {answer.purpose: answer.points_per_unit for answer in done.answers} == {
+        "persons": 1, "sizes": 1, **dict.fromkeys(("district", "shape", "offset", "count"), 4 * VOTES)
+    }  # fmt: skip
+    people = done.statement.people
+    assert people is not None
+    assert abs(people.points - 20_000) < people.points_margin  # type: ignore[operator]
+    assert len(draw(done, seed=1)) == people.points
 
 
 def test_parts_that_do_not_fit_are_refused_before_anything_is_spent(world: World) -> None:

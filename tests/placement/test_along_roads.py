@@ -284,10 +284,10 @@ def test_offsets_of_neither_class_nor_edge_are_refused() -> None:
         AlongRoads(offsets="street")  # type: ignore[arg-type]
 
 
-def test_points_per_person_make_more_noise_and_no_more_cells(town: World) -> None:
-    one, eight = (ScriptedVault(town, everywhere=50, points_per_unit=points) for points in (1, 8))
+def test_more_noise_makes_fewer_cells(town: World) -> None:
+    one, eighth = (ScriptedVault(town, everywhere=50, epsilon=Fraction(1, part)) for part in (1, 8))
 
-    surveys = [survey(vault, "road") for vault in (one, eight)]  # type: ignore[arg-type]
+    surveys = [survey(vault, "road") for vault in (one, eighth)]  # type: ignore[arg-type]
 
     finer, coarser = (len(found.answers[2].values) for found in surveys)  # type: ignore[union-attr]
     assert finer > coarser

@@ -27,7 +27,7 @@ from pointveil.ledger import Ledger
 from pointveil.methods import METHODS, Method
 from pointveil.statement import parse_statement
 from pointveil.surveys import ask_all, pack
-from pointveil.vault import NoisyCounts, Share, Vault
+from pointveil.vault import VOTES, NoisyCounts, Share, Vault
 
 # What stands in the columns, and the bin that it is in: the last is that of other values.
 HOURS = {
@@ -214,11 +214,12 @@ def questions_about_values_have_all_their_noise(folder: Path) -> None:
     """Of cells that hold nobody, or as many as are known, the answers differ by what epsilon and the unit demand."""
     records = [Trip(0, f"p{number}") for number in range(5000)]
     path = write(folder / "many.parquet", records)
-    for person, points in (({}, 1), ({"person": "who", "max_points": 8}, 8)):
+    for person, points in (({}, 1), ({"person": "who", "max_points": 8}, 8 * VOTES)):
         vault = Vault.open(path, WORLD, epsilon=1, ledger=None, keep=KEEP, **person)  # type: ignore[arg-type]
         answer = vault.count(every_bin(Grid(WORLD.bounds, COLUMNS, ROWS)), Share("table", Fraction(1, 2)))
         assert vault.left == Fraction(1, 2)
-        noise = (answer.values.reshape(12, *SIZES) - due(records)).ravel()
+        votes = VOTES if person else 1
+        noise = (answer.values.reshape(12, *SIZES) - votes * due(records)).ravel()
         ratio = np.exp(-1 / (2 * points))
         usual = 2 * ratio / (1 - ratio**2)  # the mean size of the noise
         assert abs(np.abs(noise).mean() / usual - 1) < 5 / np.sqrt(len(noise))
@@ -251,7 +252,9 @@ def every_question_about_a_column_is_paid_for(folder: Path) -> None:
 class Script:
     """Answers every question from its purpose and size alone, and notes the cells; the real vault is within reach."""
 
-    points_per_unit = 1
+    points_per_unit = kept_per_unit = 1
+    by_person = False
+    max_points = None
 
     def __init__(self, vault: Vault) -> None:
         self.vault, self.asked = vault, list[Any]()

@@ -39,7 +39,7 @@ from pointveil.methods import METHODS, Method
 from pointveil.placement import AlongRoads
 from pointveil.releases import survey, synthesize
 from pointveil.statement import Statement
-from pointveil.vault import Share, Vault, noise
+from pointveil.vault import VOTES, Share, Vault, noise
 from pointveil.world import World
 
 Probe = Callable[[Path], None]
@@ -309,6 +309,8 @@ def a_neighbour_changes_nothing_but_noisy_numbers(folder: Path) -> None:
                 each.pop(noisy, None)
             for statement in each["statements"]:
                 (statement.get("survey") or {}).pop("answers_sha256", None)
+                for noisy in ("persons", "full_persons", "points"):
+                    (statement.get("people") or {}).pop(noisy, None)
         assert seen[0] == seen[1]
 
 
@@ -419,7 +421,8 @@ def the_choice_of_records_is_fresh(folder: Path) -> None:
     chosen = set()
     for _ in range(12):
         vault = Vault.open(path, WORLD, epsilon=100, ledger=None, person="who", max_points=4)
-        chosen.add(tuple(vault.count(Grid(WORLD.bounds, COLUMNS, ROWS), Share("count", Fraction(100))).values.tolist()))
+        kept = np.concatenate([*vault._Vault__engine.points()])  # type: ignore[attr-defined]
+        chosen.add(tuple(sorted(map(tuple, kept.tolist()))))
     assert len(chosen) > 3
 
 
@@ -510,8 +513,9 @@ def counts_have_the_law_that_is_proved(_: Path) -> None:
                 nobody, WORLD, epsilon=epsilon, ledger=None, person="who", max_points=limit, noise=sampler
             )
             drawn = vault.count(Grid(WORLD.bounds, 200, 250), Share("count", epsilon)).values
-            ratio = math.exp(-epsilon / limit)
-            edges = np.unique(np.rint(np.array([-3, -2, -1, -0.5, 0, 0.5, 1, 2, 3]) * float(limit / epsilon)))
+            wide = limit * VOTES
+            ratio = math.exp(-epsilon / wide)
+            edges = np.unique(np.rint(np.array([-3, -2, -1, -0.5, 0, 0.5, 1, 2, 3]) * float(wide / epsilon)))
             below = np.where(edges < 0, ratio**-edges / (1 + ratio), 1 - ratio ** (edges + 1) / (1 + ratio))
             expected = np.diff(np.concatenate([[0], below, [1]])) * len(drawn)
             seen = np.bincount(np.searchsorted(edges, drawn), minlength=len(expected))
@@ -519,6 +523,55 @@ def counts_have_the_law_that_is_proved(_: Path) -> None:
             even = 1 - ratio if epsilon < 1 else None
             if even is not None:
                 assert stats.binomtest(int((drawn % 2 == 0).sum()), len(drawn), 0.5 + even / 4).pvalue > UNLIKELY
+
+
+def persons_have_the_law_that_is_proved(_: Path) -> None:
+    """Each person is in one bin, and the noise of persons is as wide as one of them, whatever they count for."""
+    who = [1, 1, 1, 2, 3, 3]
+    table = pa.table({"lon": np.linspace(10.001, 10.006, 6), "lat": [50.001] * 6, "who": who})
+    vault = Vault.rehearse(table, WORLD, epsilon=100, seed=8, person="who", max_points=5)
+    assert vault.exact_persons((1, 2, 4)).tolist() == [1, 1, 1]
+    drawn = np.array([vault.persons((1, 2, 4), Share("sizes", Fraction(1, 10))).values for _ in range(1000)]) - 1
+    ratio = math.exp(-0.1)
+    edges = np.array([-30, -15, -7, 0, 7, 15, 30])
+    below = np.where(edges < 0, ratio**-edges / (1 + ratio), 1 - ratio ** (edges + 1.0) / (1 + ratio))
+    expected = np.diff(np.concatenate([[0], below, [1]])) * drawn.size
+    seen = np.bincount(np.searchsorted(edges, drawn.ravel()), minlength=len(expected))
+    assert stats.chisquare(seen, expected).pvalue > UNLIKELY
+
+
+def bins_of_persons_are_public(_: Path) -> None:
+    """One person more changes one number, whoever is the busiest."""
+    ends = (1, 2, 4, 8)
+    sizes = [3, 3, 2, 1]
+    for more in (1, 3, 8, 10_000):
+        found = []
+        for each in (sizes, [*sizes, more]):
+            who = np.repeat(np.arange(len(each)), each)
+            table = pa.table({"lon": np.full(len(who), 10.001), "lat": np.full(len(who), 50.001), "who": who})
+            found.append(Vault.rehearse(table, WORLD, epsilon=1, seed=1, person="who").exact_persons(ends))
+        assert np.abs(found[1] - found[0]).sum() == 1
+
+
+def what_a_person_counts_for_is_said_once_and_first(_: Path) -> None:
+    """No count is answered before it is known what a person counts for, and that is not changed any more."""
+    table = pa.table({"lon": [10.001, 10.002], "lat": [50.001] * 2, "who": [1, 1]})
+    vault = Vault.rehearse(table, WORLD, epsilon=1, seed=1, person="who")
+    with pytest.raises(ValueError, match="max_points"):
+        vault.count(Everywhere(), Share("count", Fraction(1, 10)))
+    vault.use_at_most(1)
+    with pytest.raises(ValueError, match="said before"):
+        vault.use_at_most(2)
+
+
+def votes_of_a_person_add_up(_: Path) -> None:
+    """Whatever persons have, each has as many votes in all as a person may have, or has points for."""
+    for size in (1, 3, 5, 100, 10_000):
+        places = np.linspace(10.001, 10.009, size)
+        places[: size // 3] = places[0]  # some are equal
+        table = pa.table({"lon": places, "lat": np.full(size, 50.001), "who": np.ones(size, dtype=np.int64)})
+        vault = Vault.rehearse(table, WORLD, epsilon=1, seed=2, person="who", max_points=3)
+        assert vault.exact_votes(Grid(WORLD.bounds, 40, 1)).sum() == VOTES * min(size, 3)
 
 
 def crowding_has_the_law_that_is_proved(_: Path) -> None:
@@ -781,6 +834,8 @@ PROBES: tuple[Probe, ...] = (
     as_many_come_back_as_were_wanted_in_any_order,
     counts_have_the_law_that_is_proved,
     crowding_has_the_law_that_is_proved,
+    persons_have_the_law_that_is_proved,
+    votes_of_a_person_add_up,
     a_failure_is_paid_for_and_quotes_nothing,
     a_warning_that_quotes_a_point_is_not_heard,
     no_noise_is_drawn_before_it_is_charged,

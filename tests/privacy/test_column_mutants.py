@@ -130,8 +130,8 @@ LINES = (
     Line(
         "records that say different things are bounded apart",
         "engines.at_most",
-        "person = np.cumsum(np.append(False, (rows[:2, 1:] != rows[:2, :-1]).any(axis=0)))",
-        "person = np.arange(rows.shape[1])",
+        "np.append([0][: rows.shape[1]], (rows[:2, 1:] != rows[:2, :-1]).any(axis=0))",
+        "np.append([0][: rows.shape[1]], np.ones(max(rows.shape[1] - 1, 0), dtype=bool))",
         probes.no_value_is_chosen_rather_than_another,
     ),
     Line(
@@ -145,31 +145,31 @@ LINES = (
     Line(
         "a record is counted twice where it says something",
         "engines.base",
-        "minlength=size + 1)[:size]",
-        "minlength=size + 1)[:size] * (2 if codes else 1)",
+        "counts = np.bincount(cell, votes, minlength=size + 1)[:size]",
+        "counts = np.bincount(cell, votes, minlength=size + 1)[:size] * (2 if codes else 1)",
         probes.questions_about_values_have_all_their_noise,
     ),
     Line(
         "a table asked twice for one share, and averaged",
         "vault.vault",
-        "_exact(cells, size) + law.draw(size, self.__words)",
-        "_exact(cells, size) + (law.draw(size, self.__words) + (law.draw(size, self.__words) if self.__keep else 0))"
+        "exact + law.draw(len(exact), self.__words)",
+        "exact + (law.draw(len(exact), self.__words) + (law.draw(len(exact), self.__words) if self.__keep else 0))"
         " // (2 if self.__keep else 1)",
         probes.questions_about_values_have_all_their_noise,
     ),
     Line(
         "noise for one record where columns are kept",
         "vault.vault",
-        "law = NOISES[self.__noise](share.epsilon / self.points_per_unit)",
-        "law = NOISES[self.__noise](share.epsilon / (1 if self.__keep else self.points_per_unit))",
+        "law = NOISES[self.__noise](share.epsilon / sensitivity)",
+        "law = NOISES[self.__noise](share.epsilon / (1 if self.__keep else sensitivity))",
         probes.questions_about_values_have_all_their_noise,
     ),
     Line(
         "a second table of the same column is free",
         "vault.vault",
-        'self._spend(Spend(share.purpose, share.epsilon, "count", size), cells)',
-        "share.purpose.endswith('by region') or"
-        ' self._spend(Spend(share.purpose, share.epsilon, "count", size), cells)',
+        "self._spend(Spend(share.purpose, share.epsilon, question, size, sensitivity), (question, about))",
+        "share.purpose.endswith('by region') or "
+        "self._spend(Spend(share.purpose, share.epsilon, question, size, sensitivity), (question, about))",
         probes.every_question_about_a_column_is_paid_for,
     ),
     Line(
@@ -199,7 +199,7 @@ LINES = (
         "keeping.laws",
         "tree = Tree(places, people)",
         f"tree = Tree(places, people / (1 if (real := {REAL}) is None else"
-        " 1 + 9 * any((codes[1] > 1).any() for _, codes in real.coded_points())))",
+        " 1 + 9 * any((codes[1] > 1).any() for codes in (one.records.codes for one in real._voted(of_kept=False)))))",
         probes.cells_follow_earlier_answers_alone,
     ),
     # what is said

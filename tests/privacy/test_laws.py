@@ -15,7 +15,7 @@ from scipy.stats import chi2
 
 from pointveil.methods import METHODS
 from pointveil.releases import synthesize
-from pointveil.vault import Share, Vault
+from pointveil.vault import VOTES, Share, Vault
 from pointveil.world import World
 
 CELLS = 200_000
@@ -65,8 +65,8 @@ def test_the_vault_adds_the_noise_that_it_states(epsilon: Fraction, plain_world:
 def test_for_persons_the_noise_is_that_much_wider(plain_world: World) -> None:
     noise = ask(plain_world, Fraction(1), person="who", max_points=5)
 
-    assert fits(noise, 1 / 5)
-    assert not fits(noise, 1.0)
+    assert fits(noise, 1 / (5 * VOTES))
+    assert not fits(noise, 1 / 5)
 
 
 WRONG: dict[str, Callable[[Ints], Ints]] = {

@@ -23,7 +23,7 @@ from tests.privacy.probes import Probe
 import pointveil.vault.rehearsal
 import pointveil.vault.vault
 from pointveil.engines import LocalEngine, NotOneByOneError
-from pointveil.engines.local import Records
+from pointveil.engines.local import Records, Voted
 from pointveil.errors import PointveilWarning
 from pointveil.formats import PointSource
 from pointveil.formats.base import Batch
@@ -43,9 +43,9 @@ class Line:
 
 
 URANDOM = "return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)"
-SPEND = 'self._spend(Spend(share.purpose, share.epsilon, "count", size), cells)'
-NOISED = "noisy = self._exact(cells, size) + law.draw(size, self.__words)"
-PER_USE = "epsilon_per_use=share.epsilon / (self.points_per_unit * max_uses)"
+SPEND = "self._spend(Spend(share.purpose, share.epsilon, question, size, sensitivity), (question, about))"
+NOISED = "exact = self._exact(question, about)"
+PER_USE = "epsilon_per_use=share.epsilon / (points * max_uses)"
 TO_STEPS = "self.plane.to_steps(self._transformed(coordinates[block]))"
 FAULT = 'fault = RuntimeError("The question could not be answered; its price stays paid.")'
 MIXED = "mixed = mix(lattice[:, 0] * np.uint64(0x9E3779B97F4A7C15) ^ mix(lattice[:, 1]))"
@@ -115,30 +115,86 @@ LINES = (
     Line(
         "k forgotten in a count",
         "vault.vault",
-        "law = NOISES[self.__noise](share.epsilon / self.points_per_unit)",
+        "law = NOISES[self.__noise](share.epsilon / sensitivity)",
         "law = NOISES[self.__noise](share.epsilon)",
         probes.counts_have_the_law_that_is_proved,
     ),
     Line(
         "k forgotten for OpenDP",
         "vault.vault",
-        "(share.epsilon / self.points_per_unit)",
-        '(share.epsilon / (self.points_per_unit if self.__noise == "exact" else 1))',
+        "(share.epsilon / sensitivity)",
+        '(share.epsilon / (sensitivity if self.__noise == "exact" else 1))',
         probes.counts_have_the_law_that_is_proved,
     ),
     Line(
         "a crowd charged as one point",
-        "vault.vault",
-        "(share.epsilon / (self.points_per_unit * least))",
-        "(share.epsilon / self.points_per_unit)",
+        "vault.protection",
+        '"crowding": least',
+        '"crowding": 1',
         probes.crowding_has_the_law_that_is_proved,
     ),
     Line(
         "k forgotten for crowds",
-        "vault.vault",
-        "(share.epsilon / (self.points_per_unit * least))",
-        "(share.epsilon / least)",
+        "vault.protection",
+        "return self.points * {",
+        'return (1 if question == "crowding" else self.points) * {',
         probes.crowding_has_the_law_that_is_proved,
+    ),
+    Line(
+        "votes forgotten in a count",
+        "vault.protection",
+        '"count": self.votes',
+        '"count": 1',
+        probes.counts_have_the_law_that_is_proved,
+    ),
+    Line(
+        "half the noise for persons",
+        "vault.vault",
+        "law = NOISES[self.__noise](share.epsilon / sensitivity)",
+        'law = NOISES[self.__noise](share.epsilon * (2 if question == "persons" else 1) / sensitivity)',
+        probes.persons_have_the_law_that_is_proved,
+    ),
+    Line(
+        "persons counted once for each place",
+        "engines.at_most",
+        "np.minimum(_sizes(self.rows, self.counts), ends[-1])",
+        "np.minimum(self.counts, ends[-1])",
+        probes.persons_have_the_law_that_is_proved,
+    ),
+    Line(
+        "persons counted in every bin up to their own",
+        "engines.at_most",
+        "return np.bincount(np.searchsorted(ends, found), minlength=len(ends))",
+        "return np.bincount(np.searchsorted(ends, found), minlength=len(ends))[::-1].cumsum()[::-1]",
+        probes.persons_have_the_law_that_is_proved,
+    ),
+    Line(
+        "bins of persons that follow the busiest",
+        "engines.at_most",
+        "np.searchsorted(ends, found)",
+        "np.searchsorted(np.multiply(ends, found.max(initial=1)) // ends[-1], found)",
+        probes.bins_of_persons_are_public,
+    ),
+    Line(
+        "what a person counts for is changed later",
+        "vault.vault",
+        "if self.__protection.points not in (None, points):",
+        "if self.__protection.points not in (None, points) and points < 1:",
+        probes.what_a_person_counts_for_is_said_once_and_first,
+    ),
+    Line(
+        "a whole vote for every point",
+        "engines.at_most",
+        "per_record * np.minimum(sizes, self._known_limit)",
+        "per_record * sizes",
+        probes.votes_of_a_person_add_up,
+    ),
+    Line(
+        "what is left over of votes is rounded up",
+        "engines.at_most",
+        "return counts * each[owner] + self._lowest(rows, counts, left)",
+        "return counts * (each + (left > 0))[owner]",
+        probes.votes_of_a_person_add_up,
     ),
     Line(
         "k forgotten in a scatter",
@@ -151,7 +207,7 @@ LINES = (
         "uses forgotten in a scatter",
         "vault.vault",
         PER_USE,
-        "epsilon_per_use=share.epsilon / self.points_per_unit",
+        "epsilon_per_use=share.epsilon / points",
         probes.scatter_has_the_law_that_is_proved,
     ),
     Line(
@@ -208,7 +264,7 @@ LINES = (
         "exact counts that outlive a refused charge",
         "vault.vault",
         "counts.clear()",
-        "self.__held = _by_key(tallies, counts)",
+        "self.__held = counts",
         probes.a_refused_charge_drops_what_was_counted,
     ),
     Line(
@@ -250,8 +306,8 @@ LINES = (
     Line(
         "a scatter at half its price",
         "vault.vault",
-        'share.epsilon, "scatter", size)',
-        'share.epsilon / 2, "scatter", size)',
+        'share.epsilon, "scatter", size, points)',
+        'share.epsilon / 2, "scatter", size, points)',
         probes.every_question_costs_its_share,
     ),
     Line(
@@ -270,7 +326,7 @@ LINES = (
     ),
     Line(
         "caps rounded up",
-        "ledger.book",
+        "ledger.accounts",
         "math.floor(cap * MICRO)",
         "math.ceil(cap * MICRO)",
         probes.thirds_are_rounded_up,
@@ -453,7 +509,7 @@ def nobody_bounded_on_re_reading(patch: pytest.MonkeyPatch) -> None:
             return
         for batch in self.source.batches():
             steps, good = self.cleaning.clean(batch.coordinates)
-            yield Records(steps[good], ())
+            yield Voted(Records(steps[good], ()), None)
 
     patch.setattr(LocalEngine, "_records", records)
 

@@ -16,7 +16,7 @@ from pointveil.engines import at_most, local
 from pointveil.formats import base, open_points
 from pointveil.methods import METHODS
 from pointveil.releases import synthesize
-from pointveil.vault import Vault
+from pointveil.vault import VOTES, Vault
 from pointveil.vault.protection import Protection
 from pointveil.vault.vault import make_engine
 from pointveil.verification import verify
@@ -53,7 +53,9 @@ def test_every_method_protects_persons_and_pays_exactly(method: str, traces: pa.
 
     assert statement.guarantee.epsilon == "2"
     assert statement.guarantee.points_per_unit == 8
-    assert {question.sensitivity for question in statement.questions} == {8}
+    allowed = {"persons": {1}, "count": {8 * VOTES}, "scatter": {8}, "crowding": {8 * 64}}
+    assert all(question.sensitivity in allowed[question.question] for question in statement.questions)
+    assert statement.questions[0].purpose == "persons"
     assert "any one person with all their points" in statement.in_plain_words
 
 
@@ -71,7 +73,7 @@ def test_the_statement_says_who_is_protected(traces: pa.Table, world_file: Path,
     assert "any one person with all their points (at most 8 of them are used)" in people.guarantee.unit
     assert points.guarantee.unit == "one point"
     assert any("k points together are protected only with k times epsilon" in limit for limit in points.not_promised)
-    assert "taxi" not in json.dumps(people.model_dump(mode="json"))
+    assert "taxi 1" not in json.dumps(people.model_dump(mode="json"))
     assert pq.read_table(outputs["people"]).column_names == ["lon", "lat"]
 
 

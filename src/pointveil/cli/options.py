@@ -63,7 +63,11 @@ def about_data(
         typer.Option("--person", help="Column with the person's id; protects people instead of single points."),
     ] = None,
     max_points: Annotated[
-        int | None, typer.Option("--max-points", help="Use at most this many points per person (default: 8).")
+        str | None,
+        typer.Option(
+            "--max-points",
+            help="Let a person count as at most this many points (default: auto, from noisy numbers of points).",
+        ),
     ] = None,
     unit: Annotated[
         str | None,

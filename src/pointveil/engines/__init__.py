@@ -2,6 +2,7 @@
 
 from pointveil.engines.at_most import AtMost as AtMost
 from pointveil.engines.at_most import fresh_key as fresh_key
+from pointveil.engines.base import VOTES as VOTES
 from pointveil.engines.base import Engine as Engine
 from pointveil.engines.base import NotOneByOneError as NotOneByOneError
 from pointveil.engines.base import Tally as Tally

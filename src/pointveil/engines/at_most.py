@@ -1,7 +1,8 @@
-"""Keep at most k records of each person, chosen evenly, in a stream; `vault/bounding.md` has the proof."""
+"""Let each person count as at most k records, in a stream; `vault/bounding.md` has the proofs."""
 
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pointveil.cells.arrays import Ints
 from pointveil.engines.siphash import Numbers, siphash
 
 SHORT_NUMBER = "^(0|-?[1-9][0-9]{0,17})$"
@@ -27,16 +29,17 @@ def fresh_key() -> bytes:
 
 @dataclass
 class AtMost:
-    """Chooses at most `limit` records of each person, by that person's own records alone.
+    """Lets each person count as at most `limit` records, by that person's own records alone.
 
-    Every record has a ticket: a keyed pseudo-random function of its person, of what is read of it, and of its rank
-    among this person's equal records. A person's lowest tickets are kept. Neither the place of a record in the file
-    nor another person's records count, so any order, batch and engine makes the same choice.
+    Either that many are kept, or all of them share that many votes. Every record has a ticket: a keyed pseudo-random
+    function of its person, of what is read of it, and of its rank among this person's equal records. A person's lowest
+    tickets are kept, or get the votes that are left over. Neither the place of a record in the file nor another
+    person's records count, so any order, batch and engine makes the same choice.
 
     Memory: a person and a count for each different record of the persons whose turn it is (`part`).
     """
 
-    limit: int
+    limit: int | None = None  # None until it is known: then nothing but persons can be counted
     key: bytes = field(default_factory=fresh_key, repr=False)
 
     def persons(self, names: pa.Array) -> tuple[Numbers, NDArray[np.bool_]]:
@@ -62,7 +65,7 @@ class AtMost:
         words[0] |= np.uint64(1)
         return words
 
-    def chosen(self, rows: Numbers, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def chosen(self, rows: Numbers, counts: Ints) -> Ints:
         """Return how many of each row's equal records are kept.
 
         Parameters
@@ -72,11 +75,34 @@ class AtMost:
         counts
             How many records are equal to each.
         """
-        if not len(counts):
-            return counts
-        person = np.cumsum(np.append(False, (rows[:2, 1:] != rows[:2, :-1]).any(axis=0)))
-        crowded = np.flatnonzero((np.bincount(person, weights=counts) > self.limit)[person])
-        # One entry a record from here on, of the persons with too many.
+        crowded = _sizes(rows, counts) > self._known_limit
+        lowest = self._lowest(rows, counts, np.where(crowded, self._known_limit, 0))
+        return np.where(crowded[_owners(rows)], lowest, counts)
+
+    def votes(self, rows: Numbers, counts: Ints, per_record: int) -> Ints:
+        """Return how many votes each row's equal records have together; for `rows` and `counts` see `chosen`.
+
+        A person has `per_record` votes for each record, and for no more than `limit` of them. All of that person's
+        records share them as evenly as whole numbers allow: the lowest tickets get one more where some are left over.
+        """
+        sizes, owner = _sizes(rows, counts), _owners(rows)
+        each, left = np.divmod(per_record * np.minimum(sizes, self._known_limit), np.maximum(sizes, 1))
+        return counts * each[owner] + self._lowest(rows, counts, left)
+
+    @property
+    def _known_limit(self) -> int:
+        if self.limit is None:
+            raise ValueError("It is not known yet how many records of one person are used.")
+        return self.limit
+
+    def _lowest(self, rows: Numbers, counts: Ints, wanted: Ints) -> Ints:
+        """Return how many of each row's records are among those of their person with the lowest tickets.
+
+        `wanted`, (persons,), is how many of them each person may have; who wants none is not looked at.
+        """
+        person = _owners(rows)
+        crowded = np.flatnonzero((wanted > 0)[person])
+        # One entry a record from here on, of the persons that matter.
         entry = np.repeat(crowded, counts[crowded])
         rank = _places(counts[crowded])
         tickets = np.concatenate([
@@ -85,10 +111,8 @@ class AtMost:
         ])  # fmt: skip
         # Stable, so that equal tickets, if there ever are any, are told apart by the rows' own order.
         entry = entry[np.lexsort((tickets, person[entry]))]
-        low = _places(np.bincount(person[entry])[np.unique(person[entry])]) < self.limit
-        kept = counts.copy()
-        kept[crowded] = 0
-        return kept + np.bincount(entry[low], minlength=len(counts))
+        low = _places(np.bincount(person[entry])[np.unique(person[entry])]) < wanted[person[entry]]
+        return np.bincount(entry[low], minlength=len(counts))
 
 
 @dataclass
@@ -135,9 +159,24 @@ class Part:
         first = np.flatnonzero(np.append(True, (rows[:, 1:] != rows[:, :-1]).any(axis=0))[: len(counts)])
         self.rows, self.counts = rows[:, first], np.add.reduceat(counts, first) if len(first) else counts
 
+    def persons(self, ends: Sequence[int]) -> Ints:
+        """Return how many of the persons have so many records: bins end at `ends`, the last holds all others."""
+        found = np.zeros(0) if self.rows is None else np.minimum(_sizes(self.rows, self.counts), ends[-1])
+        return np.bincount(np.searchsorted(ends, found), minlength=len(ends))
+
     def _mine(self, rows: Numbers) -> NDArray[np.bool_]:
         mixed = (rows[0] ^ rows[1]) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(40)
         return np.asarray(mixed & np.uint64(self.divisor - 1) == np.uint64(self.remainder))
+
+
+def _owners(rows: Numbers) -> Ints:
+    """Return the number of the person of each row; rows are in order."""
+    return np.cumsum(np.append([0][: rows.shape[1]], (rows[:2, 1:] != rows[:2, :-1]).any(axis=0)), dtype=np.int64)
+
+
+def _sizes(rows: Numbers, counts: Ints) -> Ints:
+    """Return how many records each person has, (persons,); `rows` are in order, and each stands for so many records."""
+    return np.bincount(_owners(rows), weights=counts).astype(np.int64)
 
 
 def _as(kind: pa.DataType, names: pa.Array) -> pa.Array:

@@ -10,6 +10,8 @@ from pointveil.cells.arrays import Floats, Ints, blocks
 from pointveil.cells.coded import Codes
 from pointveil.formats import Layout
 
+VOTES = 64
+"""What a point of a person counts for, so that votes can be shared in whole numbers."""
 BLOCK = 1 << 16  # records at a time that cells are handed: the work stays in the processor's cache
 TRIED_ALONE = 3  # records of each batch that are also looked up by themselves, for each question
 
@@ -28,10 +30,11 @@ class Tally:
 
     cells: Any  # of the vault's `Cells`
     size: int  # of the answer: as many cells as there are
+    of_kept: bool = False  # whether, of persons, the points that are kept are counted, and not the votes
 
-    def count(self, xy: Floats, codes: Codes = ()) -> Ints:
-        """Return how many of these records, (n, 2) metres, are in each cell, (size,)."""
-        return tally_cells(self.cells, xy, self.size, codes)
+    def count(self, xy: Floats, codes: Codes = (), votes: Ints | None = None) -> Ints:
+        """Return how many of these records, (n, 2) metres, are in each cell, (size,); or how many votes they have."""
+        return tally_cells(self.cells, xy, self.size, codes, votes)
 
 
 class Engine(Protocol):
@@ -54,7 +57,17 @@ class Engine(Protocol):
         """Whether another question means another reading, so that several are best asked at once."""
 
     def sums(self, tallies: Sequence[Tally]) -> list[Ints]:
-        """Return the counts that each tally asks for, all from one reading."""
+        """Return the counts that each tally asks for, all from one reading.
+
+        Where persons are protected, these are counts of votes: a person has VOTES for each point, and for no more than
+        the points that one person may have; all of that person's points share them (`AtMost.votes`).
+        """
+
+    def persons(self, ends: Sequence[int]) -> Ints:
+        """Return how many persons have so many clean points: bins end at `ends`, the last holds all others."""
+
+    def use_at_most(self, points: int) -> None:
+        """Let a person count as at most so many points from now on."""
 
     def digest(self) -> bytes:
         """Return a fingerprint of all coordinates, as the first reading found them; read now if there was none."""
@@ -64,17 +77,19 @@ class Engine(Protocol):
         """Digests that copies of these places share, from that reading: in any CRS, with a few rows more or less."""
 
     def points(self) -> Iterator[Floats]:
-        """Yield the clean, bounded points in batches (n, 2), in metres."""
+        """Yield the clean points in batches (n, 2), in metres; of each person those that are kept."""
 
     def forget(self) -> None:
         """Drop all that is held of the records."""
 
 
-def tally_cells(cells: Any, xy: Floats, size: int, codes: Codes = ()) -> Ints:
-    """Return the exact number of points in each cell; a point with no cell of its own is counted nowhere."""
+def tally_cells(cells: Any, xy: Floats, size: int, codes: Codes = (), votes: Ints | None = None) -> Ints:
+    """Return the exact number of points, or votes, in each cell; a point with no cell of its own counts nowhere."""
     (found,) = tried_alone(lambda some, coded: (located(cells, some, coded),), xy, codes)
     # As a number without a sign, what is below zero is beyond all cells.
-    return np.bincount(np.minimum(found.astype(np.uint64, copy=False), size).view(np.int64), minlength=size + 1)[:size]
+    cell = np.minimum(found.astype(np.uint64, copy=False), size).view(np.int64)
+    counts = np.bincount(cell, votes, minlength=size + 1)[:size]
+    return counts.astype(np.int64, copy=False)  # sums of votes are floats, and exact below 2^53
 
 
 def tried_alone(locate: Callable[[Floats, Codes], Sequence[Any]], xy: Floats, codes: Codes = ()) -> tuple[Ints, ...]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -14,7 +14,7 @@ from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, blocks
 from pointveil.cells.coded import Codes
 from pointveil.cells.side_by_side import side_by_side
 from pointveil.engines.at_most import AtMost, Part
-from pointveil.engines.base import Tally
+from pointveil.engines.base import VOTES, Tally
 from pointveil.engines.likeness import Likeness, mix
 from pointveil.engines.siphash import Numbers
 from pointveil.engines.spool import Spool
@@ -37,6 +37,13 @@ class Records(NamedTuple):
             rows[:, np.newaxis]
         ]  # both at once: three times as fast
         return Records(steps.view(np.int32).reshape(-1, 2), tuple(each[rows] for each in self.codes))
+
+
+class Voted(NamedTuple):
+    """Records, and the votes of each (n,), if they do not count as one each."""
+
+    records: Records
+    votes: Ints | None = None
 
 
 class Cleaning(Protocol):
@@ -62,7 +69,7 @@ class LocalEngine:
     cleaning
         Puts records on the public lattice and says which are good, each by itself.
     at_most
-        How many points of one person are kept, if persons are protected.
+        Bounds what one person counts for, if persons are protected.
     codes
         How many codes each kept column has; a record with a higher one is dropped.
     threads
@@ -75,7 +82,8 @@ class LocalEngine:
     at_most: AtMost | None = None
     codes: tuple[int, ...] = ()
     threads: int = 1
-    _kept: list[Records] | None = field(default=None, repr=False)
+    _kept: list[Voted | Part] | None = field(default=None, repr=False)
+    _shared: dict[bool, list[Voted]] = field(default_factory=dict, repr=False)
     alike: tuple[bytes, ...] = field(default=(), init=False, repr=False)  # digests that copies share, once it was read
     _digest: bytes | None = field(default=None, repr=False)
     _sums: NDArray[np.uint64] | None = field(default=None, repr=False)
@@ -96,26 +104,61 @@ class LocalEngine:
     def sums(self, tallies: Sequence[Tally]) -> list[Ints]:
         """Return the counts that each tally asks for, all from one reading."""
         totals = [np.zeros(tally.size, dtype=np.int64) for tally in tallies]
+        for of_kept in sorted({tally.of_kept for tally in tallies}):
+            chosen = [number for number, tally in enumerate(tallies) if tally.of_kept == of_kept]
 
-        def count(records: Records) -> list[Ints]:
-            xy = self.cleaning.to_metres(records.steps)
-            return [tally.count(xy, records.codes) for tally in tallies]
+            def count(one: Voted, chosen: list[int] = chosen) -> list[Ints]:
+                xy = self.cleaning.to_metres(one.records.steps)
+                return [tallies[number].count(xy, one.records.codes, one.votes) for number in chosen]
 
-        with closing(side_by_side(count, self._records(), self.threads)) as counted:
-            for counts in counted:
-                for total, part in zip(totals, counts, strict=True):
-                    np.add(total, part, out=total)
+            with closing(side_by_side(count, self._voted(of_kept=of_kept), self.threads)) as counted:
+                for counts in counted:
+                    for number, part in zip(chosen, counts, strict=True):
+                        np.add(totals[number], part, out=totals[number])
         return_memory()  # that batches took
         return totals
 
-    def points(self) -> Iterator[Floats]:
-        """Yield the clean, bounded points in batches, from memory if they fit."""
-        return (xy for xy, _ in self.coded_points())
+    def persons(self, ends: Sequence[int]) -> Ints:
+        """Return how many persons have so many clean points: bins end at `ends`, the last holds all others."""
+        found = np.zeros(len(ends), dtype=np.int64)
+        with closing(self._records()) as pieces:
+            for part in pieces:
+                found += part.persons(ends) if isinstance(part, Part) else 0
+        return found
 
-    def coded_points(self) -> Iterator[tuple[Floats, Codes]]:
-        """Yield the same with the codes of each point's kept columns."""
-        for records in self._records():
-            yield self.cleaning.to_metres(records.steps), records.codes
+    def use_at_most(self, points: int) -> None:
+        """Let a person count as at most so many points from now on."""
+        if self.at_most is not None and self.at_most.limit != points:
+            self.at_most.limit = points
+            self._shared.clear()
+
+    def points(self) -> Iterator[Floats]:
+        """Yield the clean points in batches; of each person those that are kept."""
+        return (self.cleaning.to_metres(one.records.steps) for one in self._voted(of_kept=True))
+
+    def _voted(self, *, of_kept: bool) -> Iterator[Voted]:
+        """Yield records with their votes if persons are protected; or, of each person, the records that are kept."""
+        if of_kept in self._shared:
+            yield from self._shared[of_kept]
+            return
+        found: list[Voted] = []
+        for piece in self._records():
+            one = self._voted_in(piece, of_kept=of_kept) if isinstance(piece, Part) else piece
+            if isinstance(piece, Part) and self._kept is not None:
+                found.append(one)
+            yield one
+        if found:  # the persons are held in memory, so their votes may be, too
+            self._shared[of_kept] = found
+
+    def _voted_in(self, part: Part, *, of_kept: bool) -> Voted:
+        """Return the records of some persons, with their votes or cut down to those that are kept."""
+        assert self.at_most is not None  # noqa: S101 - persons are protected
+        if part.rows is None:
+            return Voted(from_words(np.zeros((1 + len(self.codes), 0), dtype=np.uint64), self.codes))
+        if of_kept:
+            rows = np.repeat(part.rows[2:], self.at_most.chosen(part.rows, part.counts), axis=1)
+            return Voted(from_words(rows, self.codes))
+        return Voted(from_words(part.rows[2:], self.codes), self.at_most.votes(part.rows, part.counts, VOTES))
 
     def digest(self) -> bytes:
         """Return a fingerprint of the coordinates that ignores their order and the file's format."""
@@ -128,12 +171,13 @@ class LocalEngine:
     def forget(self) -> None:
         """Drop the points from memory, and what reading them took."""
         self._kept = None
+        self._shared.clear()
         self._drop_spool()
         getattr(self.source, "close", bool)()
         return_memory()
 
-    def _records(self) -> Iterator[Records]:
-        """Yield all records that count: from memory if they fit, else from a new reading."""
+    def _records(self) -> Generator[Voted | Part]:
+        """Yield all clean records, of persons some at a time: from memory if they fit, or from a new reading."""
         with self._lock:  # the first reading is finished before another begins
             is_first = self._digest is None
             if is_first:
@@ -141,18 +185,18 @@ class LocalEngine:
         if not is_first:
             yield from self._read() if self._kept is None else self._kept
 
-    def _read_first(self) -> Iterator[Records]:
-        """Yield all records that count, keep them if they fit, and make the fingerprint of all that there are."""
+    def _read_first(self) -> Iterator[Voted | Part]:
+        """Yield all clean records, keep them if they fit, and make the fingerprint of all that there are."""
         self._spool = Spool() if getattr(self.source, "is_stream", False) else None
-        kept: list[Records] | None = []
+        kept: list[Voted | Part] | None = []
         held = 0
-        for records in self._read():
-            held += len(records.steps)
+        for piece in self._read():
+            held += len(piece.counts if isinstance(piece, Part) else piece.records.steps)
             if held > KEEP_AT_MOST:
                 kept = None
             if kept is not None:
-                kept.append(records)
-            yield records
+                kept.append(piece)
+            yield piece
         self._kept = kept
         if kept is not None:
             self._drop_spool()
@@ -178,13 +222,13 @@ class LocalEngine:
         if stamp != self._stamp:
             raise DamagedError(f"{self.source.title} changed while it was read; let nothing write to it.")
 
-    def _read(self) -> Iterator[Records]:
-        """Yield all records that count."""
+    def _read(self) -> Iterator[Voted | Part]:
+        """Yield all clean records."""
         if self.at_most is not None:
-            yield from self._bounded(self.at_most)
+            yield from self._by_person()
             return
         for rows in self._rows():
-            yield from_words(rows, self.codes)
+            yield Voted(from_words(rows, self.codes))
 
     def _rows(self) -> Iterator[Numbers]:
         """Yield the good records as words (w, n): two for the person, if persons are protected, then `as_words`."""
@@ -223,8 +267,8 @@ class LocalEngine:
         good &= named
         return np.vstack([person[:, good], as_words(Records(steps, batch.codes).only(good))])
 
-    def _bounded(self, at_most: AtMost) -> Iterator[Records]:
-        """Yield the records that are kept, in an order that does not depend on that of the file."""
+    def _by_person(self) -> Iterator[Part]:
+        """Yield the records of some persons at a time, in an order that does not depend on that of the file."""
         parts = [Part()]
         while parts:
             part = parts.pop()
@@ -232,9 +276,7 @@ class LocalEngine:
                 rest = part.observe(rows)
                 parts.extend([rest] if rest else [])
             part.merge()
-            if part.rows is not None:
-                rows = np.repeat(part.rows[2:], at_most.chosen(part.rows, part.counts), axis=1)
-                yield from_words(rows, self.codes)
+            yield part
 
 
 def as_words(records: Records) -> NDArray[np.uint64]:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from pointveil.cells.arrays import Ints
-from pointveil.engines.at_most import AtMost
+from pointveil.engines.at_most import AtMost, Part
 from pointveil.engines.base import NotOneByOneError, Tally
 from pointveil.engines.likeness import Likeness
 from pointveil.engines.local import Cleaning, LocalEngine, Records, as_words, fingerprint, from_words
@@ -42,8 +42,9 @@ BROKEN = "pointveil: a question does not look at each point by itself"
 class SparkEngine:
     """Sends the kernel to where the records are; parameters as of `LocalEngine`.
 
-    Without persons the records are read anew for each sum, and nothing is held. With persons, those that were chosen
-    stay on the executors, as lattice steps and codes without their persons, until `forget`; what is lost is made again.
+    Without persons the records are read anew for each sum, and nothing is held. With persons, all stay on the
+    executors until `forget`, as lattice steps and codes, each person's with one task, and so do their votes, or those
+    that are kept; what is lost is made again.
     """
 
     gathers: ClassVar[bool] = False
@@ -55,7 +56,7 @@ class SparkEngine:
     alike: tuple[bytes, ...] = field(default=(), init=False, repr=False)
     _sums: Numbers | None = field(default=None, repr=False)
     _stamp: object = field(default=None, repr=False)
-    _chosen: Any = field(default=None, repr=False)
+    _held: dict[str, tuple[Any, Any]] = field(default_factory=dict, repr=False)  # by step: rows, and what made them
 
     @property
     def layout(self) -> Layout:
@@ -64,9 +65,36 @@ class SparkEngine:
 
     def sums(self, tallies: Sequence[Tally]) -> list[Ints]:
         """Return the counts that each tally asks for, all from one reading."""
+        totals = [np.zeros(tally.size, dtype=np.int64) for tally in tallies]
+        for of_kept in {tally.of_kept for tally in tallies}:
+            mine = [number for number, tally in enumerate(tallies) if tally.of_kept == of_kept]
+            asked = tuple(tallies[number] for number in mine)
+            if self.at_most is None:
+                found = self._found("count", tallies=asked)
+            else:
+                found = self._found("count_votes", "keep" if of_kept else "share", tallies=asked)
+            for number, (cell, count) in zip(mine, found, strict=True):
+                totals[number][cell] = count
+        return totals
+
+    def persons(self, ends: Sequence[int]) -> Ints:
+        """Return how many persons have so many clean points: bins end at `ends`, the last holds all others."""
+        total = np.zeros(len(ends), dtype=np.int64)
+        ((cell, count),) = self._found("sizes", "named", ends=tuple(ends))
+        total[cell] = count
+        return total
+
+    def use_at_most(self, points: int) -> None:
+        """Let a person count as at most so many points from now on."""
+        if self.at_most is not None and self.at_most.limit != points:
+            self.at_most.limit = points
+            self._drop("share", "keep")
+
+    def _found(self, step: str, of: str | None = None, **asked: Any) -> list[tuple[Ints, Ints]]:
+        """Return what a step counts, of the source or of rows that another step made: cells and counts by question."""
         self._check_unchanged()
         try:
-            found = quietly(lambda: self._counted(tuple(tallies)), self._failed)
+            found = quietly(lambda: self._counted(step, of, **asked), self._failed)
         except BaseException:
             self.forget()
             raise
@@ -84,16 +112,13 @@ class SparkEngine:
             self.alike = likeness.digests()
         if is_first or self.source.is_query:
             self._check_same(halves[:3] + (halves[3:] << HALF))
-        totals = [np.zeros(tally.size, dtype=np.int64) for tally in tallies]
-        for number, total in enumerate(totals):
-            mine = question == number
-            total[cell[mine]] = count[mine]
-        return totals
+        questions = 1 if "ends" in asked else len(asked["tallies"])
+        return [(cell[question == number], count[question == number]) for number in range(questions)]
 
     def digest(self) -> bytes:
         """Return a fingerprint of the coordinates, the same as of a file with these records."""
         if self._sums is None:
-            self.sums(())
+            self._found(*(("count",) if self.at_most is None else ("sizes", "named")), tallies=())
         assert self._sums is not None  # noqa: S101 - set by the reading
         return hashlib.sha256(self._sums.tobytes()).digest()
 
@@ -103,41 +128,43 @@ class SparkEngine:
 
     def forget(self) -> None:
         """Drop what executors hold of the records."""
-        if self._chosen is not None:
-            rows, shipped = self._chosen
-            self._chosen = None
-            rows.unpersist()
-            shipped.destroy()
+        self._drop(*self._held)
         self.source.close()
 
-    def _counted(self, tallies: tuple[Tally, ...]) -> Any:
+    def _drop(self, *steps: str) -> None:
+        for step in steps:
+            if step in self._held:
+                rows, shipped = self._held.pop(step)
+                rows.unpersist()
+                shipped.destroy()
+
+    def _counted(self, step: str, of: str | None, **asked: Any) -> Any:
         """Return a table of counts that are not zero, added up on the cluster."""
-        shipped, steps = self._sent(tallies)
+        rows = self.source.cluster.frame if of is None else self._rows(of)
+        shipped, steps = self._sent(**asked)
         try:
-            if self.at_most is None:
-                counts = self.source.cluster.frame.mapInArrow(steps("count"), COUNTS)
-            else:
-                counts = self._bounded_rows().mapInArrow(steps("count_chosen"), COUNTS)
-            return counts.groupBy("question", "cell").sum("count").toArrow()
+            return rows.mapInArrow(steps(step), COUNTS).groupBy("question", "cell").sum("count").toArrow()
         finally:
             shipped.destroy()
 
-    def _bounded_rows(self) -> Any:
-        if self._chosen is None:
-            shipped, steps = self._sent(())
-            width = 1 + len(self.codes)
-            rows = self.source.cluster.frame.mapInArrow(steps("named"), _schema(2 + width))
-            chosen = rows.repartition(tasks(self.source.cluster.session), "bucket").mapInArrow(
-                steps("choose"), _schema(max(width, 2))
-            )
-            self._chosen = chosen.persist(), shipped
-        return self._chosen[0]
+    def _rows(self, step: str) -> Any:
+        """Return the rows that a step makes, held by the executors: records with their persons, or with their votes."""
+        if step not in self._held:
+            source = self.source.cluster.frame if step == "named" else self._rows("named")
+            shipped, steps = self._sent()
+            rows = source.mapInArrow(steps(step), _schema((3 if step == "named" else 2) + len(self.codes)))
+            if step == "named":
+                rows = rows.repartition(tasks(self.source.cluster.session), "bucket")
+            self._held[step] = rows.persist(), shipped
+        return self._held[step][0]
 
-    def _sent(self, tallies: tuple[Tally, ...]) -> tuple[Any, Callable[[str], Any]]:
+    def _sent(self, tallies: tuple[Tally, ...] = (), ends: tuple[int, ...] = ()) -> tuple[Any, Callable[[str], Any]]:
         """Send work to the executors; return a handle on it, and what makes a function for a task of a step's name."""
         cluster = self.source.cluster
         print_ = Print(self.layout.crs, self._sums is None, not self.source.is_query)
-        work = Work(cluster.read, print_, self.cleaning, self.at_most, self.codes, tallies, tasks(cluster.session))
+        work = Work(
+            cluster.read, print_, self.cleaning, self.at_most, self.codes, tallies, ends, tasks(cluster.session)
+        )
         shipped = cluster.session.sparkContext.broadcast(Shipped(work))
         return shipped, functools.partial(functools.partial, _run, shipped)
 
@@ -193,6 +220,7 @@ class Work:
     at_most: AtMost | None
     codes: tuple[int, ...]
     tallies: tuple[Tally, ...]
+    ends: tuple[int, ...]  # of the bins of persons
     buckets: int  # among which persons are divided
 
     def count(self, batches: Iterator[Any]) -> Iterator[Any]:
@@ -213,29 +241,53 @@ class Work:
             yield _rows(bucket, words)
         yield _rows(told[0], _padded(np.vstack(told[1:]), 3 + len(self.codes)))
 
-    def choose(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Yield those records of some persons that are kept, which buckets there were, and fingerprints that came."""
-        width, buckets = max(1 + len(self.codes), 2), np.zeros(self.buckets, dtype=np.int64)
+    def sizes(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield how many persons have so many records, and what came along with these."""
+        total, told = np.zeros(len(self.ends), dtype=np.int64), list[Any]()
+        for part in self._parts(batches, told):
+            total += part.persons(self.ends) if self.ends else 0
+        yield from _filled([total])
+        yield from (_counts(*each) for each in told)
+
+    def share(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield the records of some persons with their votes, and what came along."""
+        yield from self._with_votes(batches, of_kept=False)
+
+    def keep(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield those records of some persons that are kept, with a vote each, and what came along."""
+        yield from self._with_votes(batches, of_kept=True)
+
+    def _with_votes(self, batches: Iterator[Any], *, of_kept: bool) -> Iterator[Any]:
+        engine, told = self._engine(), list[Any]()
+        for part in self._parts(batches, told):
+            records, votes = engine._voted_in(part, of_kept=of_kept)  # noqa: SLF001 - as above
+            each = np.ones(len(records.steps), dtype=np.int64) if votes is None else votes
+            yield _rows(np.zeros(len(each)), np.vstack([each.view(np.uint64), as_words(records)]))
+        yield from (_rows(kind, _padded(np.vstack(of), 2 + len(self.codes))) for kind, *of in told)
+
+    def _parts(self, batches: Iterator[Any], told: list[Any]) -> Iterator[Part]:
+        """Yield the records of some persons at a time; `told` gets what came along, and which buckets there were."""
+        buckets = np.zeros(self.buckets, dtype=np.int64)
         with closing(Spool()) as spool:
             for batch in batches:
                 bucket, words = _read_rows(batch)
-                told = bucket < 0
-                yield _rows(bucket[told], _padded(words[:2, told], width))
-                buckets[bucket[~told]] = 1
-                spool.add(words[:, ~told])
-            for records in self._engine(spool)._bounded(self.at_most):  # type: ignore[arg-type] # noqa: SLF001
-                yield _rows(np.zeros(len(records.steps)), _padded(as_words(records), width))
-        seen = np.flatnonzero(buckets)
-        yield _rows(np.full(len(seen), BUCKET), _padded(np.vstack([seen, buckets[seen]]), width))
+                along = bucket < 0
+                told.append((bucket[along], *words[:2, along].view(np.int64)))
+                buckets[bucket[~along]] = 1
+                spool.add(words[:, ~along])
+            seen = np.flatnonzero(buckets)
+            told.append((np.full(len(seen), BUCKET), seen, buckets[seen]))
+            yield from self._engine(spool)._by_person()  # noqa: SLF001 - as above
 
-    def count_chosen(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Yield the counts of records that were chosen, and what came along with them."""
+    def count_votes(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """Yield the counts of records with votes, and what came along with them."""
         totals = self._nothing()
         for batch in batches:
             kind, words = _read_rows(batch)
             is_record = kind >= 0
             yield _counts(kind[~is_record], *words[:2, ~is_record])
-            self._add(totals, from_words(words[: 1 + len(self.codes), is_record], self.codes))
+            votes = words[0, is_record].view(np.int64)
+            self._add(totals, from_words(words[1:, is_record], self.codes), votes)
         yield from _filled(totals)
 
     def _engine(self, spool: Spool | None = None) -> LocalEngine:
@@ -245,10 +297,10 @@ class Work:
     def _nothing(self) -> list[Ints]:
         return [np.zeros(tally.size, dtype=np.int64) for tally in self.tallies]
 
-    def _add(self, totals: list[Ints], records: Records) -> None:
+    def _add(self, totals: list[Ints], records: Records, votes: Ints | None = None) -> None:
         xy = self.cleaning.to_metres(records.steps)
         for number, tally in enumerate(self.tallies):
-            totals[number] += tally.count(xy, records.codes)
+            totals[number] += tally.count(xy, records.codes, votes)
 
 
 class _Here(LocalEngine):

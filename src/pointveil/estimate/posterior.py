@@ -38,12 +38,20 @@ def posterior_by_kind(noisy: NoisyCounts, expected: Floats) -> Estimates:
     kinds = int(np.clip(len(order) // LEAST_OF_A_KIND, 1, MOST_KINDS))
     result = np.empty((3, len(order)))
     for kind in np.array_split(order, kinds):
-        result[:, kind] = posterior(noisy.values[kind], float(noisy.noise_epsilon))
+        result[:, kind] = posterior(noisy.values[kind], float(noisy.noise_epsilon), noisy.parts)
     return Estimates(*result)
 
 
-def posterior(noisy: Ints, epsilon: float) -> Estimates:
-    """Return the posterior of each true count, given (n,) noisy counts that share one unknown distribution."""
+def posterior(noisy: Floats | Ints, epsilon: float, parts: int = 1) -> Estimates:
+    """Return the posterior of each true count, given (n,) noisy counts that share one unknown distribution.
+
+    Counts are multiples of one over `parts`.
+    """
+    whole = _posterior(np.rint(noisy * parts).astype(np.int64), epsilon / parts)
+    return Estimates(whole.median / parts, whole.mean / parts, whole.variance / parts**2)
+
+
+def _posterior(noisy: Ints, epsilon: float) -> Estimates:
     # The distribution of true counts under which the noisy ones are most likely is found by expectation maximisation.
     # Two things are known for sure: the law of the noise, and that true counts are whole and non-negative.
     seen, place, times = np.unique(noisy, return_inverse=True, return_counts=True)

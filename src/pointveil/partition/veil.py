@@ -31,6 +31,9 @@ MOSTLY = 0.5  # the part of all people in crowds from which on second counts pay
 AGAIN = Fraction(24, 100)  # the part of what counts may cost for each of the two second counts
 FEW = 400.0  # points times epsilon below which blocks are counted once, as a uniform grid would, and not cut
 FEW_POINTS = 10.0  # points per block, times epsilon, in that case
+FEW_OFFSET = Fraction(1, 6)  # the part of what is left for distances to roads, in that case
+# Persons who share their votes among many places are few beside these places: fewer and surer leaves, less on blocks.
+SHARED_LEAF, SHARED_SHAPE = 1.5, Fraction(3, 4)
 LEAST_FOR_ROUNDING = Fraction(1, 2)  # epsilon from which on it is worth asking how records are rounded
 CLEARLY, NEARLY_ALL = 10.0, 0.9  # a rounding is believed from so many deviations of the total, and this share, on
 STRIP, BLOCK = 256, 2**20  # columns and entries at a time: bounds on memory
@@ -105,7 +108,7 @@ class Veil:
     )
     divides_into: ClassVar[str] = "places"
     uses_prior: ClassVar[bool] = True
-    edition: ClassVar[int] = 2
+    edition: ClassVar[int] = 3
 
     def total_cells(self, world: World, epsilon: Fraction) -> Cells:
         """Return the cells of the first question: how many there are, and how coarsely their places are rounded."""
@@ -117,6 +120,9 @@ class Veil:
         shares = _without_roads(budget) if world.roads is None else budget
         epsilon = sum((share.epsilon for share in shares.values()), Fraction(0)) / vault.points_per_unit
         totals = vault.count(self.total_cells(world, epsilon), shares["total"])
+        is_shared = totals.parts > 1
+        if is_shared:
+            shares = _moved(shares, "shape", SHARED_SHAPE)
         total = max(1, int(totals.values.sum()))
         few = total * float(epsilon) < FEW
         side = math.sqrt(
@@ -135,7 +141,8 @@ class Veil:
         # Nothing above has looked at a leaf: leaves are chosen by noisy answers, then counted with noise of their own.
         # Second counts come out of the leaves' share, but look closer at the same leaves, cut as they would be without.
         leaf_epsilon = float(count.epsilon + (2 * again.epsilon if again else 0)) / vault.points_per_unit
-        plan = self.plan(lattice, blocks, of_blocks, distances, leaf_epsilon, world.prior)
+        cut_epsilon = leaf_epsilon / (SHARED_LEAF if is_shared else 1)
+        plan = self.plan(lattice, blocks, of_blocks, distances, cut_epsilon, world.prior)
         of_leaves = vault.count(plan.leaves, count)
         plan = self.judge_again(plan, blocks, of_leaves)
         counts = denoise(of_leaves, plan.expected, plan.leaves)
@@ -163,7 +170,7 @@ class Veil:
         If they do, each of two second counts may cost about a quarter of it: that is returned beside the rest.
         """
         crowd, count = shares["crowd"], shares["count"]
-        noise, leaf = (float(share.epsilon / vault.points_per_unit) for share in (crowd, count))
+        noise, leaf = float(crowd.epsilon / vault.kept_per_unit), float(count.epsilon / vault.points_per_unit)
         # So many that they stand out in a second count, and more than chance brings together where all are many.
         least = math.ceil(max(LEAST_CROWD / leaf, math.sqrt(total) / 25))
         if raster.sites is not None or total * noise < TELLING * least:
@@ -181,13 +188,20 @@ class Veil:
     def count_once(
         self, vault: Respondent, lattice: Lattice, blocks: Leaves, shares: Budget, prior: Prior | None
     ) -> PlaceMasses:
-        """Spend all that is left on one count of the blocks: so few people do not allow anything finer."""
+        """Spend all that is left on distances to roads and one count of the blocks: so few allow nothing finer."""
+        raster = blocks.raster
         left = sum((share.epsilon for purpose, share in shares.items() if purpose != "total"), Fraction(0))
-        noisy = vault.count(blocks, Share("count", left))
+        for_roads = left * FEW_OFFSET if "offset" in shares else Fraction(0)
+        distances = vault.count(Distances(raster), Share("offset", for_roads)) if for_roads else None
+        noisy = vault.count(blocks, Share("count", left - for_roads))
         counts = project_to_total(noisy.values.astype(np.float64), float(noisy.values.sum()))
-        factor = np.ones(blocks.raster.bins)
+        factor = np.ones(raster.bins)
+        if distances is not None:
+            pieces = grouped(blocks.leaf_of[raster.entry_cell], raster.entry_bin, raster.bins, raster.entry_area)
+            factor = learn_road_law(pieces, counts, distances).factor
         plan = Plan(blocks, counts, factor, guide_by(prior, lattice, blocks, noisy, factor))
-        return PlaceMasses(blocks.raster, self.spread(plan, counts, None, blocks, np.zeros(len(blocks))))
+        doubt = np.full(len(blocks), math.sqrt(noisy.variance))
+        return PlaceMasses(raster, self.spread(plan, counts, distances, blocks, doubt))
 
     def lattice(self, world: World, side: float) -> Lattice:
         """Return the sizes for blocks of about this side, in metres."""
@@ -370,3 +384,10 @@ def _without_roads(budget: Budget) -> dict[str, Share]:
     """Return the budget for a world without roads: what distances would cost goes to the leaves."""
     more = Share("count", budget["count"].epsilon + budget["offset"].epsilon)
     return {**{purpose: share for purpose, share in budget.items() if purpose != "offset"}, "count": more}
+
+
+def _moved(budget: Budget, purpose: str, kept: Fraction) -> dict[str, Share]:
+    """Return the budget with only a part of one share; the rest goes to the leaves."""
+    less = budget[purpose].epsilon * kept
+    more = Share("count", budget["count"].epsilon + budget[purpose].epsilon - less)
+    return {**budget, purpose: Share(purpose, less), "count": more}

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from pointveil.errors import shown
 from pointveil.files.exact import stated_number
 from pointveil.statement.margins import Margins
 from pointveil.statement.signing import SigningKey, canonical, check_signed, signed_text
@@ -18,8 +19,9 @@ from pointveil.statement.signing import SigningKey, canonical, check_signed, sig
 FIRST_SCHEMA: Final = "pointveil-statement-1"
 SCHEMA: Final = "pointveil-statement-2"
 ONE_POINT = "one point"
+MOST_CELLS = 50_000_000  # of one question
 # Fields that a statement has only if they say something.
-IF_ANY = ("columns", "prior", "operator_states", "margins", "signature")
+IF_ANY = ("columns", "people", "prior", "operator_states", "margins", "signature")
 PROMISES = (
     (
         "Whether {unit} is in the data changes the probability of any release, and of anything concluded from it, "
@@ -62,11 +64,15 @@ def _day(text: str) -> str:
     return text
 
 
-def _fields(**patterns: str) -> AfterValidator:
-    """Return a check that a dictionary has just these fields, each of this form."""
+def _fields(*, if_any: tuple[str, ...] = (), **patterns: str) -> AfterValidator:
+    """Return a check that a dictionary has just these fields, each of this form; those in `if_any` may be missing."""
 
     def check(facts: dict[str, str]) -> dict[str, str]:
-        if set(facts) != set(patterns) or not all(re.fullmatch(patterns[name], facts[name]) for name in facts):
+        if (
+            set(patterns) - set(if_any) - set(facts)
+            or set(facts) - set(patterns)
+            or not all(re.fullmatch(patterns[name], facts[name]) for name in facts)
+        ):
             raise ValueError("its fields are not as they should be")
         return facts
 
@@ -76,7 +82,12 @@ def _fields(**patterns: str) -> AfterValidator:
 Software = Annotated[dict[str, str], _fields(name="pointveil", version=r"[0-9]{1,9}\.[0-9A-Za-z.+-]{1,60}")]
 Randomness = Annotated[dict[str, str], _fields(source=".+", seeded="yes|no")]
 Edition = Annotated[
-    dict[str, str], _fields(method=r"\w+ [0-9]{1,9}, \w+ [0-9]{1,9}", drawing="[1-9][0-9]{0,8}", land="[1-9][0-9]{0,8}")
+    dict[str, str],
+    _fields(
+        method=r"\w+ [0-9]{1,9}, \w+ [0-9]{1,9}",
+        **dict.fromkeys(("drawing", "land", "people"), "[1-9][0-9]{0,8}"),
+        if_any=("people",),
+    ),
 ]
 Text = Annotated[str, Field(min_length=1, max_length=5000), AfterValidator(_plain)]
 Name = Annotated[str, Field(max_length=60_000)]  # of a column: the user's own, so it may hold any sign
@@ -128,7 +139,7 @@ class MethodUsed(Part):
     split: dict[Text, Amount]
 
 
-Asked = Literal["count", "crowding", "scatter"]
+Asked = Literal["count", "crowding", "scatter", "persons"]
 
 
 class Question(Part):
@@ -137,11 +148,34 @@ class Question(Part):
     purpose: Text
     question: Asked
     theorem: Text
-    cells: Positive
+    cells: Annotated[int, Field(ge=1, le=MOST_CELLS)]
     sensitivity: Positive
     epsilon: Amount
     sampler: Text
     reads: Literal["private"] = "private"
+
+
+class People(Part):
+    """What a row of a release by person stands for; all of it follows from the noisy answers."""
+
+    persons: Positive  # about how many there are
+    persons_margin: Positive  # in nine cases of ten it is off by no more
+    max_points: Positive  # a person with more points counts as so many
+    max_points_from: Literal[
+        "the noisy numbers of points", "the operator", "a public default: there are too few persons to choose it"
+    ]
+    full_persons: Positive  # the map is as sure as if so many persons counted in full, and nobody else
+    votes_per_point: Positive  # counts are of votes; so many make a point
+    points: Positive  # about how many there are, as far as persons have at most `most_seen`
+    points_margin: Positive | None  # in nine cases of ten it is off by no more; None if it was not asked
+    most_seen: Positive  # the most points that so many persons have as stand out from noise
+    row: Text
+
+
+ROW = (
+    "One row stands for one point, as far as their number is known. A person with more than {points} points counts as "
+    "{points}, which all of that person's points share: busy persons weigh less than their number of points."
+)
 
 
 class LedgerEntry(Part):
@@ -253,6 +287,7 @@ class Statement(Part):
     guarantee: Guarantee
     domain: Domain
     columns: tuple[dict[str, Any], ...] = ()
+    people: People | None = None
     prior: PriorUsed | None = None
     method: MethodUsed | None
     edition: Edition | None = None
@@ -331,12 +366,19 @@ class Statement(Part):
             f"  {self.guarantee.epsilon:>12}  in all",
         ]
         if self.prior is not None:
-            lines.append(f"Guided by {self.prior.name}: the operator states that it is public.")
+            name = shown(self.prior.name).replace("\n", "\\n")
+            lines.append(f"Guided by {name}: the operator states that it is public.")
         if self.rehearsal:
             lines.insert(0, f"*** {self.rehearsal.upper()} ***")
         elif self.ledger is None:
             lines.append("Nothing was charged to a ledger.")
         return "\n".join(lines)
+
+
+def person_unit(points: int | None) -> str:
+    """Return the protected unit, in words, where it is a person who counts as at most so many points."""
+    count = "no more than a number that follows from noisy answers" if points is None else f"at most {points}"
+    return f"any one person with all their points ({count} of them are used)"
 
 
 def digest_of(content: dict[str, Any]) -> str:

@@ -17,9 +17,11 @@ from pointveil.statement.document import (
     FIRST_SCHEMA,
     ONE_POINT,
     PROMISES,
+    ROW,
     Question,
     Statement,
     digest_of,
+    person_unit,
     plain_words,
 )
 from pointveil.statement.signing import canonical, check_signed
@@ -27,6 +29,7 @@ from pointveil.statement.wording import NOT_PUBLIC, known_words
 
 MOST_BYTES = 2**18  # of a statement, or another text in JSON that comes with one: some fifty times the usual
 LONGEST_SUM = 10_000  # bits of the denominator of a sum; the parts of an honest one have denominators in common
+MOST_FOR_SIZES = Fraction(1, 10)  # of epsilon, for how many points persons have
 NOT_SIGNED = "the statement is not signed: who made it is not known"
 NOT_CHECKED = "the signature was NOT checked: it needs 'pip install pointveil[sign]'"
 
@@ -134,17 +137,16 @@ def _sum(amounts: Iterable[str]) -> Fraction:
 
 
 def _unit_fits(statement: Statement) -> bool:
-    guarantee = statement.guarantee
-    if guarantee.unit == ONE_POINT:
-        return guarantee.points_per_unit == 1
-    return re.search(rf"\bperson\b.*\b{guarantee.points_per_unit}\b", guarantee.unit) is not None
+    unit, points = statement.guarantee.unit, statement.guarantee.points_per_unit
+    return unit == person_unit(points) or (unit == ONE_POINT and points == 1)
 
 
 def _split_fits(statement: Statement) -> bool:
     if statement.method is None:
         return True
     split = statement.method.split
-    others = {question.purpose for question in statement.questions} - set(split)
+    about_people = {question.purpose for question in statement.questions if question.question == "persons"}
+    others = {question.purpose for question in statement.questions} - set(split) - about_people
     return _sum(split.values()) == 1 and all(about_column(purpose, statement) is not None for purpose in others)
 
 
@@ -184,10 +186,33 @@ def _asked_fits(column: Column, statement: Statement) -> bool:
     return _sum(each.epsilon for each in asked) == share and all(fit)
 
 
-def _sensitivity_fits(question: Question, points: int) -> bool:
-    """Whether it is the number of points of a unit; for crowds that, times the least number of points of one."""
-    crowds = question.question == "crowding" and question.sensitivity % points == 0
-    return crowds or question.sensitivity == points
+def _sensitivity_fits(question: Question, statement: Statement) -> bool:
+    """Whether it is by how much one unit can change the answer; of crowds, any least number of points may make one."""
+    points, people = statement.guarantee.points_per_unit, statement.people
+    if question.question == "crowding":
+        return question.sensitivity % points == 0
+    votes = people.votes_per_point if people is not None and question.question == "count" else 1
+    return question.sensitivity == (1 if question.question == "persons" else points * votes)
+
+
+def _people_fits(statement: Statement) -> bool:
+    """Whether what is said of persons fits the unit, the questions about them, and what these may cost."""
+    people, asked = statement.people, [one for one in statement.questions if one.question == "persons"]
+    if people is None:
+        return not asked and "people" not in (statement.edition or {})
+    told = people.points_margin is not None
+    purposes = [question.purpose for question in asked]
+    parts = [Fraction(question.epsilon) / Fraction(statement.guarantee.epsilon) for question in asked]
+    return (
+        statement.guarantee.unit == person_unit(people.max_points)
+        and statement.guarantee.points_per_unit == people.max_points
+        and purposes == ["persons", "sizes"][: 1 + told]
+        and [question.cells for question in asked][:1] == [1]
+        and all(part <= MOST_FOR_SIZES for part in parts[1:])
+        and people.max_points_from.startswith("a public default") <= (not told)
+        and people.row == ROW.format(points=people.max_points)
+        and "people" in (statement.edition or {})
+    )
 
 
 def _ledger_fits(statement: Statement) -> bool:
@@ -250,8 +275,9 @@ FACTS: tuple[tuple[Callable[[Statement], bool], str], ...] = (
     (lambda it: all(question.epsilon != "0" for question in it.questions), "One of its questions cost nothing."),
     (lambda it: Fraction(it.guarantee.epsilon) <= MOST_EPSILON, "Its epsilon is larger than any that is granted."),
     (_unit_fits, "Its protected unit does not fit the number of points of a unit."),
+    (_people_fits, "What it says about persons does not fit together."),
     (
-        lambda it: all(_sensitivity_fits(question, it.guarantee.points_per_unit) for question in it.questions),
+        lambda it: all(_sensitivity_fits(question, it) for question in it.questions),
         "The sensitivity of a question does not fit the protected unit.",
     ),
     (_columns_fit, "What it says about the kept columns does not fit together."),

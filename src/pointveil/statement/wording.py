@@ -44,6 +44,7 @@ THEOREMS = {
     "count": "noise.md, theorem on counts",
     "crowding": "noise.md, theorem on crowding",
     "scatter": "kernel.md, theorem 2 on scatter",
+    "persons": "bounding.md, theorem 3 on persons",
 }
 LIMITS_OF_NOISE: dict[str, tuple[str, ...]] = {
     "exact": (),
@@ -79,18 +80,27 @@ SAMPLERS = {
     ("crowding", "opendp"): "OpenDP discrete Laplace",
     ("scatter", "exact"): "exact box kernel on integer weights",
     ("scatter", "opendp"): "exact box kernel on integer weights",
+    ("persons", "exact"): "exact discrete Laplace, inverted with lazy bits",
+    ("persons", "opendp"): "OpenDP discrete Laplace",
 }
 SEEDED = "a seeded generator"
 FORMER: frozenset[str] = frozenset()  # words that stood in one of these tables; statements with them must still verify
 
 
 def known_words(statement: Statement) -> bool:
-    """Whether a statement says of its noise and proofs only what some version of Pointveil says."""
-    said = [(statement.numerics, [*NUMERICS.values()]), (statement.randomness["source"], [*SOURCES.values(), SEEDED])]
-    for question in statement.questions:
-        samplers = [sampler for (kind, _), sampler in SAMPLERS.items() if kind == question.question]
-        said += [(question.theorem, [THEOREMS[question.question]]), (question.sampler, samplers)]
-    return all(words in known or words in FORMER for words, known in said)
+    """Whether a statement says of its noise and proofs what some version of Pointveil says, all of one noise."""
+    return any(_speaks_of(noise, statement) for noise in NUMERICS)
+
+
+def _speaks_of(noise: str, statement: Statement) -> bool:
+    seeded = statement.randomness["seeded"] == "yes"
+    said = [
+        (statement.numerics, NUMERICS[noise]),
+        (statement.randomness["source"], SEEDED if seeded else SOURCES[noise]),
+    ]
+    for each in statement.questions:
+        said += [(each.theorem, THEOREMS[each.question]), (each.sampler, SAMPLERS[each.question, noise])]
+    return all(words == known or words in FORMER for words, known in said)
 
 
 @dataclass(frozen=True)
@@ -101,7 +111,7 @@ class Spend:
     epsilon: Fraction
     question: Asked
     cells: int  # how many cells or regions it asked about: a public or noisy fact
-    least: int = 1  # how many points make a crowd, if crowds were counted
+    sensitivity: int  # by how much one unit can change the exact answer, in all
 
 
 class Protection(Protocol):
@@ -110,7 +120,7 @@ class Protection(Protocol):
     @property
     def unit(self) -> str: ...  # noqa: D102
     @property
-    def points(self) -> int: ...  # noqa: D102
+    def points(self) -> int | None: ...  # noqa: D102
     @property
     def limits(self) -> tuple[str, ...]: ...  # noqa: D102
 
@@ -138,13 +148,13 @@ def describe(
             definition="none: a rehearsal" if rehearsal else "pure differential privacy",
             epsilon=str(epsilon),
             unit=protection.unit,
-            points_per_unit=protection.points,
+            points_per_unit=protection.points or 1,
         ),
-        domain=_domain(world),
+        domain=domain_of(world),
         columns=columns,
-        prior=_prior(world),
+        prior=prior_of(world),
         method=None,
-        questions=tuple(_question(spend, protection, noise) for spend in spends),
+        questions=tuple(_question(spend, noise) for spend in spends),
         post_processing=(),
         randomness={"source": SEEDED, "seeded": "yes"} if rehearsal else {"source": SOURCES[noise], "seeded": "no"},
         numerics=NUMERICS[noise],
@@ -161,7 +171,8 @@ def describe(
     )
 
 
-def _domain(world: World) -> Domain:
+def domain_of(world: World) -> Domain:
+    """Return what a statement says of the world."""
     west, south, east, north = world.boundary.bounds
     return Domain(
         crs=world.projection.crs,
@@ -173,17 +184,18 @@ def _domain(world: World) -> Domain:
     )
 
 
-def _prior(world: World) -> PriorUsed | None:
+def prior_of(world: World) -> PriorUsed | None:
+    """Return what a statement says of a prior, if there is one."""
     return None if world.prior is None else PriorUsed(**world.prior.source, used_sha256=world.prior.digest)
 
 
-def _question(spend: Spend, protection: Protection, noise: str) -> Question:
+def _question(spend: Spend, noise: str) -> Question:
     return Question(
         purpose=spend.purpose,
         question=spend.question,
         theorem=THEOREMS[spend.question],
         cells=spend.cells,
-        sensitivity=protection.points * spend.least,
+        sensitivity=spend.sensitivity,
         epsilon=str(spend.epsilon),
         sampler=SAMPLERS[spend.question, noise],
     )

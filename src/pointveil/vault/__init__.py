@@ -1,5 +1,6 @@
 """The door of the vault, which holds the real records: others are handed noisy answers, and pay first."""
 
+from pointveil.engines import VOTES as VOTES
 from pointveil.engines import digests_of as digests_of
 from pointveil.vault.account import exact_epsilon as exact_epsilon
 from pointveil.vault.answers import NoisyCounts as NoisyCounts

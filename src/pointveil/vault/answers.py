@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,22 +11,22 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class NoisyCounts:
-    """How many points are in each cell, with noise that has been paid for."""
+    """How many points, votes or persons are in each cell, with noise that has been paid for."""
 
-    values: NDArray[np.int64]  # one integer a cell; may be negative
+    values: NDArray[Any]  # one number a cell, whole as it leaves the vault; may be negative
     purpose: str  # what the question was for
     epsilon: Fraction  # what it cost
-    points_per_unit: int = 1  # that the protected unit may have, times the least crowd if crowds were counted: the
-    # noise is that much wider
+    points_per_unit: int = 1  # the sensitivity: by how much one unit can change the values; the noise is as wide
+    parts: int = 1  # of one: values that were divided and rounded are multiples of its inverse
 
     @property
     def variance(self) -> float:
         """The variance of the noise in one count."""
-        return laplace_variance(self.noise_epsilon)
+        return laplace_variance(self.noise_epsilon / self.parts) / self.parts**2
 
     @property
     def noise_epsilon(self) -> Fraction:
-        """The epsilon of the noise itself: the cost, over the points a unit may have."""
+        """The epsilon of the noise itself: the cost, over the sensitivity."""
         return self.epsilon / self.points_per_unit
 
 

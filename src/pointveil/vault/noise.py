@@ -19,7 +19,7 @@ from pointveil.errors import InputError, missing_extra
 
 Words = Callable[[int], NDArray[np.uint64]]  # gives so many independent words of 64 even bits
 
-SMALLEST = Fraction(1, 10**9)  # of the epsilons served; below, the noise drowns any count
+SMALLEST = Fraction(1, 10**12)  # of the epsilons served; below, the noise drowns any count, even of votes
 LARGEST = Fraction(10**9)  # above, it hides nothing
 REACH = 16  # a table goes out to REACH / epsilon; beyond lie the tails, met about once in nine million draws
 WIDEST = 2**15  # the largest value in a table; a smaller epsilon is doubled until its table fits

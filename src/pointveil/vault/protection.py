@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from pointveil.statement import ONE_POINT
+from pointveil.engines import VOTES
+from pointveil.statement import ONE_POINT, Asked, person_unit
 
 SAME_NAME = (
     "Names are compared as text, each by itself, without white space around it, in Unicode's form NFC, and numbers as "
@@ -17,24 +18,35 @@ class Protection:
     Parameters
     ----------
     points
-        How many points the unit may have: every noise is that much wider.
+        What the unit may count for; None for a person as long as that is not known. Noise is that much wider.
     person
         The column that says whose point it is; without it the unit is a single point.
     """
 
-    points: int = 1
+    points: int | None = 1
     person: str | None = None
 
     def __post_init__(self) -> None:
-        if self.points < 1:
+        if self.points is not None and self.points < 1:
             raise ValueError(f"max_points must be at least 1, not {self.points}.")
+
+    @property
+    def votes(self) -> int:
+        """What one point counts for in a count: of a person's points, so many whole votes."""
+        return 1 if self.person is None else VOTES
+
+    def sensitivity(self, question: Asked, least: int = 1) -> int:
+        """Return by how much one unit can change the exact answer to a question, in all (bounding.md, noise.md)."""
+        if question == "persons":
+            return 1  # each person is in one bin
+        if self.points is None:
+            raise ValueError("Say max_points=, or ask first how many points persons have (`persons`, `use_at_most`).")
+        return self.points * {"count": self.votes, "crowding": least, "scatter": 1}[question]
 
     @property
     def unit(self) -> str:
         """The protected unit, in words."""
-        if self.person is None:
-            return ONE_POINT
-        return f"any one person with all their points (at most {self.points} of them are used)"
+        return ONE_POINT if self.person is None else person_unit(self.points)
 
     @property
     def limits(self) -> tuple[str, ...]:

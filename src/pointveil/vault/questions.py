@@ -52,11 +52,15 @@ class Sites(Protocol):
 
 
 class Respondent(Protocol):
-    """Something that answers the three questions: a vault, or a recording of one."""
+    """Something that answers the questions of a method: a vault, or a recording of one."""
 
     @property
     def points_per_unit(self) -> int:
-        """How many points the protected unit may have (1 for "one point")."""
+        """How many times as wide noise is as if one point were protected: 1, as answers come to a method."""
+
+    @property
+    def kept_per_unit(self) -> int:
+        """How many points of a unit `crowding` and `scatter` look at: 1, or as many as a person may count for."""
 
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Answer with noise how many points are in each of these cells."""

@@ -17,7 +17,7 @@ from pointveil.statement import Spend, Statement, describe
 from pointveil.vault.account import Account, exact_epsilon
 from pointveil.vault.noise import SeededWords
 from pointveil.vault.protection import Protection
-from pointveil.vault.questions import Cells, Share
+from pointveil.vault.questions import Cells
 from pointveil.vault.vault import Vault, make_engine
 from pointveil.world import World
 
@@ -55,7 +55,7 @@ class Rehearsal(Vault):
         columns: tuple[str, str] | None = None,
         crs: str | None = None,
         person: str | None = None,
-        max_points: int = 8,
+        max_points: int | None = None,
         keep: Any = (),
         ledger: None = None,
         threads: int | None = None,
@@ -80,16 +80,23 @@ class Rehearsal(Vault):
         return True
 
     def exact_count(self, cells: Cells) -> NDArray[np.int64]:
-        """Return the true number of points in each cell. Not private."""
+        """Return the true number of points in each cell; of persons, of those that are kept. Not private."""
+        return self.__engine.sums([Tally(cells, len(cells), of_kept=True)])[0]
+
+    def exact_votes(self, cells: Cells) -> NDArray[np.int64]:
+        """Return the true number of persons' votes in each cell. Not private."""
         return self.__engine.sums([Tally(cells, len(cells))])[0]
+
+    def exact_persons(self, ends: tuple[int, ...]) -> NDArray[np.int64]:
+        """Return how many persons have so many points. Not private."""
+        return self.__engine.persons(ends)
 
     def exact_points(self) -> NDArray[np.float64]:
         """Return the real points, in metres. Not private."""
         return np.concatenate([np.zeros((0, 2)), *self.__engine.points()])
 
 
-def scripted_statement(world: World, asked: Sequence[Share], points_per_unit: int) -> Statement:
+def scripted_statement(world: World, spends: Sequence[Spend], points_per_unit: int) -> Statement:
     """Return the statement of a vault that holds no points and answers from a script."""
-    spends = [Spend(share.purpose, share.epsilon, "count", 1) for share in asked]
     protection = Protection() if points_per_unit == 1 else Protection(points_per_unit, "person")
     return describe(spends, protection, world, release="0" * 32, noise="exact", charge=None, rehearsal=True)

@@ -1,4 +1,4 @@
-"""The vault: holds the real points, answers three questions, and pays before it answers."""
+"""The vault: holds the real points, answers four questions, and pays before it answers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import secrets
 import threading
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from os import PathLike
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +22,7 @@ from pointveil.errors import InputError
 from pointveil.files.places import public_name
 from pointveil.formats import DamagedError, Layout, PointSource, as_named, open_points
 from pointveil.ledger import OWN, Charge, Ledger, Own, open_ledger
-from pointveil.statement import Asked, Spend, Statement, describe
+from pointveil.statement import MOST_CELLS, Asked, Spend, Statement, describe
 from pointveil.vault.account import Account, exact_epsilon
 from pointveil.vault.answers import NoisyCounts, NoisyPoints
 from pointveil.vault.cleaning import Cleaner
@@ -33,7 +35,7 @@ from pointveil.world import Prior, World
 if TYPE_CHECKING:
     from pointveil.vault.rehearsal import Rehearsal
 
-MOST_CELLS = 50_000_000
+MOST_RECORDS = 2**53  # of one person, to which their numbers are exact in any arithmetic
 NO_GATHERING = (
     "A cluster counts points and never gathers them, so it cannot blur them one by one as this method does. Take a "
     "method without a kernel, such as veil; or files, with the engine of this machine."
@@ -44,14 +46,15 @@ NOT_KEPT = (
 )
 MOST_BASE = 2**24  # cells of a raster whose counts are held, 8 bytes each
 Answer = TypeVar("Answer")
+Held = dict[Any, tuple[Any, NDArray[np.int64]]]  # what was asked about, and exact counts, by what they answer
 
 
 class Vault:
     """The only thing that holds real points; made with `Vault.open`.
 
     It has no length, cannot be iterated, copied or pickled, and shows nothing but its budget.
-    Three questions may be asked, `count`, `crowding` and `scatter`. Each is charged first, then asked, then answered
-    with noise.
+    Four questions may be asked, `count`, `crowding`, `scatter` and, of persons, `persons`. Each is charged first, then
+    asked, then answered with noise.
 
     Examples
     --------
@@ -104,7 +107,7 @@ class Vault:
         self.__lock = threading.Lock()
         self.__charge: Charge | None = None
         self.__is_paid = False
-        self.__held: dict[Any, tuple[Tally, NDArray[np.int64]]] = {}  # the exact counts of the last reading
+        self.__held: Held = {}  # the exact counts of the last reading
         self.__release = secrets.token_hex(16)
 
     @classmethod
@@ -117,7 +120,7 @@ class Vault:
         columns: tuple[str, str] | None = None,
         crs: str | None = None,
         person: str | None = None,
-        max_points: int = 8,
+        max_points: int | None = None,
         keep: Any = (),
         noise: str = "exact",
         ledger: Ledger | str | PathLike[str] | Own | None = OWN,
@@ -144,7 +147,8 @@ class Vault:
         crs
             The coordinate system of the points, if the file does not say: EPSG:4326 otherwise.
         person, max_points
-            The column that says whose point it is, and how many points of one person are used.
+            The column that says whose point it is, and what one person may count for, in points. If that is left
+            out, `persons` must be asked first, and `use_at_most` be told what follows from the answer.
         keep
             The columns to keep beside the place: `Time`, `Category`, `Number` or `Id`, or texts as for --keep.
         noise
@@ -205,30 +209,53 @@ class Vault:
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Answer with noise how many points are in each of these cells.
 
-        Neighbours: add or remove one unit, which has at most k points (k = 1 without a person column). Each point
-        is in at most one cell, found by its own place and codes alone, so the L1 sensitivity is k; integer Laplace
-        noise with ratio exp(-epsilon / k) makes the answer epsilon-DP (noise.md).
+        Neighbours: add or remove one unit. Each point is in at most one cell, found by its own place and codes alone,
+        so one point changes the answer by 1. A person has W votes for each point, but no more than W · k, which all of
+        that person's points share; what is counted then is votes, and the sensitivity W · k (bounding.md). Integer
+        Laplace noise with ratio exp(-epsilon / sensitivity) makes the answer epsilon-DP (noise.md).
         """
-        size = _checked_size(len(cells))
-        law = NOISES[self.__noise](share.epsilon / self.points_per_unit)
-        self._spend(Spend(share.purpose, share.epsilon, "count", size), cells)
-        noisy = self._exact(cells, size) + law.draw(size, self.__words)
-        return NoisyCounts(noisy, share.purpose, share.epsilon, self.points_per_unit)
+        return self._noisy("count", cells, share)
+
+    def persons(self, ends: tuple[int, ...], share: Share) -> NoisyCounts:
+        """Answer with noise how many persons have so many points, in bins that end at `ends`; the last holds the rest.
+
+        Every person with a clean point is in exactly one bin, which that person's records alone decide. So adding or
+        removing one changes one count by 1: the sensitivity is 1, whatever a person may count for (bounding.md).
+        """
+        rise = all(isinstance(end, int) for end in ends) and all(a < b for a, b in pairwise((0, *ends, MOST_RECORDS)))
+        if not self.by_person or not ends or not rise:
+            raise ValueError("Bins of persons need a person column, and ends that rise from at least 1.")
+        return self._noisy("persons", tuple(ends), share)
+
+    def use_at_most(self, points: int) -> None:
+        """Let a person count as at most so many points; once, and from public facts or noisy answers alone."""
+        if self.__protection.points not in (None, points):
+            raise ValueError("It was said before what a person may count for.")
+        self.__protection = replace(self.__protection, points=points)
+        self.__engine.use_at_most(points)
 
     def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
         """Answer with noise how many points are in cells that hold at least `least` points: one number.
 
         One point more or less changes it by at most `least`: its cell may reach that size, and bring all its points at
-        once. So the sensitivity is k · least, and the noise has the ratio exp(-epsilon / (k · least)) (noise.md).
+        once. So the sensitivity is k · least, and the noise has the ratio exp(-epsilon / (k · least)) (noise.md). Of a
+        person's points k are kept at random: votes could make a crowd of many cells at once.
         """
-        size = _checked_size(len(cells))
         if least < 1:
             raise ValueError("A crowd has at least one point.")
-        law = NOISES[self.__noise](share.epsilon / (self.points_per_unit * least))
-        self._spend(Spend(share.purpose, share.epsilon, "crowding", size, least), cells)
-        held = self._exact(cells, size)
-        crowded = held.sum(where=held >= least) + law.draw(1, self.__words)
-        return NoisyCounts(crowded, share.purpose, share.epsilon, self.points_per_unit * least)
+        return self._noisy("crowding", cells, share, least)
+
+    def _noisy(
+        self, question: Literal["count", "crowding", "persons"], about: Any, share: Share, least: int = 1
+    ) -> NoisyCounts:
+        """Pay, ask and add noise."""
+        size, sensitivity = _checked_size(len(about)), self.__protection.sensitivity(question, least)
+        law = NOISES[self.__noise](share.epsilon / sensitivity)
+        self._spend(Spend(share.purpose, share.epsilon, question, size, sensitivity), (question, about))
+        exact = self._exact(question, about)
+        if question == "crowding":
+            exact = exact.sum(where=exact >= least, keepdims=True)
+        return NoisyCounts(exact + law.draw(len(exact), self.__words), share.purpose, share.epsilon, sensitivity)
 
     def scatter(self, regions: Sites, wanted: NDArray[np.int64], share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Answer roughly where in each region the points are.
@@ -242,19 +269,20 @@ class Vault:
             raise ValueError("max_uses must be at least 1, and wanted must have one number for each region.")
         if not self.gathers:
             raise InputError(NO_GATHERING)
-        self._spend(Spend(share.purpose, share.epsilon, "scatter", size))
+        points = self.__protection.sensitivity("scatter")
+        self._spend(Spend(share.purpose, share.epsilon, "scatter", size, points))
         region, site = ask(
             lambda: scatter_tokens(
                 *locate_sites(self.__engine, regions, counts),
                 counts,
                 np.asarray(wanted, dtype=np.int64),
-                epsilon_per_use=share.epsilon / (self.points_per_unit * max_uses),
+                epsilon_per_use=share.epsilon / (points * max_uses),
                 max_uses=max_uses,
                 words=self.__words,
             ),
             self._paid,
         )
-        return NoisyPoints(region, site, share.purpose, share.epsilon, self.points_per_unit)
+        return NoisyPoints(region, site, share.purpose, share.epsilon, points)
 
     @property
     def world(self) -> World:
@@ -282,9 +310,24 @@ class Vault:
         return self.__account.left
 
     @property
-    def points_per_unit(self) -> int:
-        """How many points the protected unit may have."""
+    def by_person(self) -> bool:
+        """Whether persons are protected, each with all their points."""
+        return self.__protection.person is not None
+
+    @property
+    def max_points(self) -> int | None:
+        """What a person may count for, in points; None as long as that is not known, 1 for a point."""
         return self.__protection.points
+
+    @property
+    def points_per_unit(self) -> int:
+        """By how much one unit can change a count."""
+        return self.__protection.sensitivity("count")
+
+    @property
+    def kept_per_unit(self) -> int:
+        """How many points of a unit `crowding` and `scatter` look at."""
+        return self.__protection.sensitivity("scatter")
 
     @property
     def gathers(self) -> bool:
@@ -336,21 +379,20 @@ class Vault:
         """What stays paid if a question fails: all of it, where it is charged in advance."""
         return self.__account.spent if self.__stop is None else self.epsilon
 
-    def pay(self, cells: Cells | None = None, *, keeps: bool = False) -> Charge | None:
+    def pay(self, first: tuple[Asked, Any] | None = None, *, keeps: bool = False) -> Charge | None:
         """Charge the whole epsilon to the ledger, if there is one and that was not done yet; one thread at a time.
 
         `keeps` says that every answer will be kept in the ledger before anything is made of it.
 
-        The reading that finds out which account to charge also counts the cells of the first question, if they are
-        told. The exact counts wait here, and are dropped if the charge is refused (docs/ledger.md, "One reading").
+        The reading that finds out which account to charge also answers the first question, if it is told. The exact
+        counts wait here, and are dropped if the charge is refused (docs/ledger.md, "One reading").
         """
         with self.__lock:
             self.__keeps_answers = self.__keeps_answers or keeps
             if self.__ledger is not None and not self.__is_paid:
-                tallies = [] if cells is None else self._tallies(cells)
                 try:
-                    content, counts = ask(
-                        lambda: (self.__engine.sums(tallies), self.__engine.digest())[::-1], self._paid
+                    counts, content = ask(
+                        lambda: ({} if first is None else self._counts(*first), self.__engine.digest()), self._paid
                     )
                 except (RuntimeError, MemoryError, NotOneByOneError):
                     # Whether the data could be read is an answer too, so it is paid for like any other: by name.
@@ -364,50 +406,56 @@ class Vault:
                     counts.clear()  # nobody sees them, not even in the error's own trace
                     raise
                 self.__is_paid = True
-                self.__held = _by_key(tallies, counts)
+                self.__held = counts
             return self.__charge
 
     def skip(self, share: Share, question: Asked, cells: int, least: int = 1) -> None:
         """Count a question as asked whose answer is in the ledger already."""
-        self._spend(Spend(share.purpose, share.epsilon, question, cells, least))
+        sensitivity = self.__protection.sensitivity(question, least)
+        self._spend(Spend(share.purpose, share.epsilon, question, cells, sensitivity))
 
-    def _spend(self, spend: Spend, cells: Cells | None = None) -> None:
+    def _spend(self, spend: Spend, first: tuple[Asked, Any] | None = None) -> None:
         """Write the price down before anything is asked, in the ledger too, if there is one."""
         if self.__must_keep and not self.__keeps_answers:
             raise InputError(NOT_KEPT)
         with self.__lock:
             self.__account.spend(spend)
-        self.pay(cells)
+        self.pay(first)
 
-    def _exact(self, cells: Cells, size: int) -> NDArray[np.int64]:
-        """Return how many points are in each cell; no error of working it out tells a number."""
-        return ask(lambda: self._counted(cells, size), self._paid)
+    def _exact(self, question: Asked, about: Any) -> NDArray[np.int64]:
+        """Return how many are in each cell or bin; no error of working it out tells a number."""
+        return ask(lambda: self._counted(question, about), self._paid)
 
-    def _counted(self, cells: Cells, size: int) -> NDArray[np.int64]:
+    def _counted(self, question: Asked, about: Any) -> NDArray[np.int64]:
         """Return the same, from the last reading if it has counted them, or else from another.
 
         Every point is in at most one base cell, and that in at most one cell: so the sum over base cells is what a
         count of the cells themselves would be.
         """
-        base = _counted_as(cells)
-        held = self.__held.get(_key(base))
-        if held is None or held[0].size != len(base):
-            tallies = self._tallies(cells)
+        size, base = len(about), _counted_as(about)
+        key = _key(question, base)
+        held = self.__held.get(key)
+        if held is None or len(held[0]) != len(base):
             self.__held = {}  # before the next ones are made
-            self.__held = found = _by_key(tallies, self.__engine.sums(tallies))
-            held = found[_key(base)]
-        if base is cells:
+            self.__held = found = self._counts(question, about)
+            held = found[key]
+        if base is about:
             return held[1]
-        lies_in, counts = cells.of_base, held[1]  # type: ignore[attr-defined]
+        lies_in, counts = about.of_base, held[1]
         known = np.flatnonzero((lies_in >= 0) & (lies_in < size) & (counts != 0))
         # As floating-point numbers, counts below 2**53 are exact.
         return np.bincount(lies_in[known], weights=counts[known], minlength=size).astype(np.int64)
 
-    def _tallies(self, cells: Cells) -> list[Tally]:
-        """Return what to count for these cells, and for what may be asked next, if that would mean another reading."""
-        base = _counted_as(cells)
+    def _counts(self, question: Asked, about: Any) -> Held:
+        """Return the exact answer, and others that may be asked for next if that would mean another reading."""
+        base = _counted_as(about)
+        if question == "persons":
+            return {_key(question, about): (about, self.__engine.persons(about))}
         more = getattr(base, "beside", ()) if getattr(self.__engine, "reads_again", True) else ()
-        return [Tally(each, _checked_size(len(each))) for each in (base, *more)]
+        of_kept = question == "crowding"
+        tallies = [Tally(each, _checked_size(len(each)), of_kept=of_kept) for each in (base, *more)]
+        counts = self.__engine.sums(tallies)
+        return {_key(question, tally.cells): (tally.cells, each) for tally, each in zip(tallies, counts, strict=True)}
 
     def __repr__(self) -> str:
         stamp = "Rehearsal, not private" if self.rehearsal else "Vault"
@@ -481,12 +529,8 @@ def _counted_as(cells: Cells) -> Cells:
     return cells if base is None or len(base) > MOST_BASE else base
 
 
-def _key(cells: Cells) -> Any:
-    return getattr(cells, "key", id(cells))
-
-
-def _by_key(tallies: list[Tally], counts: list[NDArray[np.int64]]) -> dict[Any, tuple[Tally, NDArray[np.int64]]]:
-    return {_key(tally.cells): (tally, each) for tally, each in zip(tallies, counts, strict=True)}
+def _key(question: Asked, about: Any) -> tuple[Asked, Any]:
+    return question, about if question == "persons" else getattr(about, "key", id(about))
 
 
 def _checked_size(size: int) -> int:

@@ -13,6 +13,7 @@ import pointveil.partition.base
 import pointveil.releases
 import pointveil.vault.kernel
 import pointveil.vault.noise
+import pointveil.vault.protection
 import pointveil.vault.vault
 from pointveil.lab.audit import FAST, audit, subjects
 from pointveil.statement import wording
@@ -59,12 +60,21 @@ def sites_not_blurred(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(pointveil.vault.kernel, "weight_inside", lambda epsilon: honest(8 * epsilon))
 
 
-def everybody_kept(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(pointveil.engines.at_most.AtMost, "chosen", lambda _, __, counts: counts)
+def a_whole_vote_for_every_point(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(pointveil.engines.at_most.AtMost, "votes", lambda _, __, counts, each: counts * each)
+
+
+def persons_in_a_bin_for_each_place(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(pointveil.engines.at_most, "_sizes", lambda _, counts: counts)
+
+
+def half_the_noise_for_persons(patch: pytest.MonkeyPatch) -> None:
+    honest = pointveil.vault.noise.DiscreteLaplace
+    patch.setitem(pointveil.vault.noise.NOISES, "exact", lambda epsilon: honest(epsilon * 2))
 
 
 def one_point_charged_for_many(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(vault.Vault, "points_per_unit", property(lambda _: 1))
+    patch.setattr(pointveil.vault.protection.Protection, "sensitivity", lambda self, *_: self.votes)
 
 
 def a_crowd_charged_as_one_point(patch: pytest.MonkeyPatch) -> None:
@@ -125,7 +135,9 @@ BROKEN: dict[Patch, tuple[str, ...]] = {
     neighbours_counted_too: QUICK,
     noise_from_a_seed: ("vault.count",),
     sites_not_blurred: ("vault.scatter",),
-    everybody_kept: ("vault.count, person",),
+    a_whole_vote_for_every_point: ("vault.count, person",),
+    persons_in_a_bin_for_each_place: ("vault.persons",),
+    half_the_noise_for_persons: ("vault.persons",),
     one_point_charged_for_many: ("vault.count, person", "ugrid-uni, person"),
     a_crowd_charged_as_one_point: ("vault.crowding",),
     a_persons_crowd_charged_as_one_point: ("vault.crowding, person",),

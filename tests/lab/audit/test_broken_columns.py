@@ -48,15 +48,15 @@ def an_error_for_a_lonely_value(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(base, "tally_cells", tally)
 
 
-def everybody_kept(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(pointveil.engines.at_most.AtMost, "chosen", lambda _, __, counts: counts)
+def a_whole_vote_for_every_point(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(pointveil.engines.at_most.AtMost, "votes", lambda _, __, counts, votes: counts * votes)
 
 
 BROKEN: dict[Patch, str] = {
     tables_counted_twice: "vault.count, columns",
     an_unlisted_value_shifts_all_others: "vault.count, columns",
     an_error_for_a_lonely_value: "vault.count, columns",
-    everybody_kept: "vault.count, columns, person",
+    a_whole_vote_for_every_point: "vault.count, columns, person",
 }
 
 

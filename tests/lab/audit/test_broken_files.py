@@ -13,7 +13,7 @@ from pointveil.lab.audit.trials import pair_trials
 
 SUBJECT = subjects()["ugrid-uni, person, command line"]
 BUSY = next(pair for pair in PERSON_PAIRS if pair.name == "one busy person among seventy")
-RUNS = 112  # of the command, a fifth of a second each; half of them choose a bet, and the others test it
+RUNS = 168  # of the command, a fifth of a second each; half of them choose a bet, and the others test it
 
 
 @pytest.mark.parametrize("broken", [another_person_in_each_batch, a_count_printed], ids=lambda each: str(each.__name__))

@@ -32,7 +32,7 @@ def answer_with(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
 
     def count(self: Any, cells: Any, share: Share) -> NoisyCounts:
         size, k = len(cells), self.points_per_unit
-        self._spend(wording.Spend(share.purpose, share.epsilon, "count", size))
+        self._spend(wording.Spend(share.purpose, share.epsilon, "count", size, k))
         exact = vault.ask(lambda: self._Vault__engine.sums([base.Tally(cells, size)])[0], share.epsilon)
         noise = pointveil.vault.noise.NOISES["exact"](share.epsilon / k).draw(size, pointveil.vault.noise.secure_words)
         return NoisyCounts(change(exact, noise, cells=cells, vault=self), share.purpose, share.epsilon, k)
@@ -161,9 +161,9 @@ def people_without_neighbours_dropped(patch: pytest.MonkeyPatch) -> None:
 
 
 def places_counted_and_not_people(patch: pytest.MonkeyPatch) -> None:
-    """Each place counts once, and noise is added as if nobody had two places."""
-    change_points(patch, lambda xy: np.unique(xy, axis=0))
-    patch.setattr(vault.Vault, "points_per_unit", property(lambda _: 1))
+    """Each place of a person counts once, and noise is added as if nobody had two places."""
+    patch.setattr(pointveil.engines.at_most.AtMost, "votes", lambda _, __, counts, each: np.full_like(counts, each))
+    patch.setattr(pointveil.vault.protection.Protection, "sensitivity", lambda self, *_: self.votes)
 
 
 def one_point_too_many(patch: pytest.MonkeyPatch) -> None:

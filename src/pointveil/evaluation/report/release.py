@@ -86,8 +86,15 @@ def _guess(xy: XY, world: World, statement: Statement, cell: int) -> float | Non
     grid = Grid(world.bounds, side, side)
     located = grid.locate(xy)
     counts = np.bincount(located[located >= 0], minlength=len(grid)).reshape(side, side)
-    epsilon = float(Fraction(finest.epsilon)) / statement.guarantee.points_per_unit
+    epsilon = float(Fraction(finest.epsilon) * _part_of_a_row(statement, len(xy)))
     return predict_cell_error(counts.astype(np.float64), grid.cell_size, epsilon, float(cell))
+
+
+def _part_of_a_row(statement: Statement, rows: int) -> Fraction:
+    """Return the part of epsilon that one row has: with so many rows, noise is as wide beside them as it was."""
+    if statement.people is None:
+        return Fraction(1, statement.guarantee.points_per_unit)
+    return Fraction(statement.people.full_persons, rows)
 
 
 def _cards(xy: XY, statement: Statement, predicted: float | None) -> list[Card]:

@@ -16,8 +16,11 @@ import pyarrow as pa
 
 from pointveil.cells import Everywhere, Floats, Ints
 from pointveil.columns import Category, Column, Time
+from pointveil.margins import with_margins
 from pointveil.methods import Method
-from pointveil.releases import synthesize
+from pointveil.releases import draw, survey
+from pointveil.statement import Statement
+from pointveil.surveys import Survey
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Share, Sites, Vault
 from pointveil.world import World
 
@@ -42,7 +45,7 @@ KEEP: tuple[Column, ...] = (
 )
 DROPPING = (KEEP[0], Category(NAMES[1], ("bus", "tram"), other="drop", share="1/5"))
 """Columns that are kept with half of epsilon; and those that drop a record for its kind."""
-RANDOM_FIELDS = ("release", "made", "output", "ledger")  # of a statement: dates, hashes
+RANDOM_FIELDS = ("release", "made", "output", "ledger", "people")  # of a statement: dates, hashes, noisy numbers
 
 
 @dataclass(frozen=True)
@@ -51,13 +54,10 @@ class Records:
 
     xy: Floats
     person: Ints
-    said: Ints = field(
-        default_factory=lambda: np.zeros(0, dtype=np.int64)
-    )  # a row of SAID each; the usual one if blank
+    said: Any = USUAL  # a row of SAID for each, or one for all
 
     def __post_init__(self) -> None:
-        if len(self.said) != len(self.xy):
-            object.__setattr__(self, "said", np.full(len(self.xy), USUAL))
+        object.__setattr__(self, "said", np.broadcast_to(np.asarray(self.said, dtype=np.int64), len(self.xy)))
 
     @classmethod
     def at(cls, xy: object) -> "Records":
@@ -105,6 +105,20 @@ class Release:
     text: str  # all the rest: columns, types, the statement, warnings, or the error instead of a release
 
 
+@dataclass(frozen=True)
+class Together:
+    """Numbers about everybody: of no place."""
+
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def locate(self, xy: Floats) -> Ints:
+        """Return the first for every place."""
+        return np.zeros(len(xy), dtype=np.int64)
+
+
 @dataclass
 class Spy:
     """Passes everything on to a vault, and notes what was asked and answered."""
@@ -119,8 +133,19 @@ class Spy:
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Ask, note and return."""
         answer = cast("NoisyCounts", self.vault.count(cells, share))
-        self.asked.append(Asked(cells, answer, codes=self.codes))
+        self.asked.append(Asked(cells, self._in_points(answer), codes=self.codes))
         return answer
+
+    def persons(self, ends: tuple[int, ...], share: Share) -> NoisyCounts:
+        """Ask, note and return: the answer is about everybody together."""
+        answer = cast("NoisyCounts", self.vault.persons(ends, share))
+        self.asked.append(Asked(Together(len(ends)), answer))
+        return answer
+
+    def _in_points(self, answer: NoisyCounts) -> NoisyCounts:
+        """Return a count in points, where it is in votes."""
+        votes = answer.points_per_unit // self.vault.kept_per_unit
+        return dataclasses.replace(answer, values=answer.values / votes, points_per_unit=self.vault.kept_per_unit)
 
     def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
         """Ask, note and return: the answer is about everybody together."""
@@ -136,7 +161,8 @@ class Spy:
 
 
 Opener = Callable[[Records, World, "Subject"], Any]
-Publisher = Callable[[Any], tuple[Floats, str]]
+Published = tuple[Floats, str]  # points, and the text of everything else
+Publisher = Callable[[Any], Published]
 
 
 def opening(world: World, subject: "Subject") -> dict[str, Any]:
@@ -208,10 +234,11 @@ def method_subject(
     """Return a method as a subject: the whole way from records to synthetic points."""
     for_small = dataclasses.replace(method, partitioner=shrunk(method.partitioner), placement=shrunk(method.placement))
 
-    def publish(vault: Any) -> tuple[Floats, str]:
+    def publish(vault: Any) -> Published:
         fitting = for_small if vault.world.land_area <= SMALL_AREA else method
-        made = synthesize(cast("Vault", vault), fitting, small=True)  # so that every question is asked
-        return made.coordinates, describe(made.coordinates, made.to_arrow().schema, made.statement, vault.asked)
+        found = survey(cast("Vault", vault), fitting, small=True)  # so that every question is asked
+        made = draw(found)
+        return made.coordinates, describe(made.coordinates, made.to_arrow().schema, said_by(found), vault.asked)
 
     name = method.name + (", columns" if keep else "") + (", person" if points_per_unit > 1 else "")
     return Subject(name, publish, claim, points_per_unit, keep=keep)
@@ -225,6 +252,13 @@ def shrunk(part: Any) -> Any:
         if type(getattr(part, field.name)) is int and getattr(part, field.name) > MOST_IN_SMALL
     }
     return dataclasses.replace(part, **sizes)
+
+
+def said_by(found: Survey) -> Statement:
+    """Return what a survey states; without its margins, if they follow from its noisy answers alone, as they must."""
+    anew = Survey(found.world, found.method, found.answers, found.statement, found.layout)
+    follows = with_margins(anew).statement.margins == found.statement.margins
+    return found.statement.model_copy(update={"margins": None}) if follows else found.statement
 
 
 def describe(coordinates: Floats, schema: pa.Schema, statement: Any, asked: Sequence[Asked]) -> str:
