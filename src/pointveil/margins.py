@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial import KDTree
 
 from pointveil.cells import Floats, Ints, Leaves, Raster
 from pointveil.columns import Time
@@ -159,8 +158,10 @@ class PointMap:
         return cells.locate(self.xy)
 
     @cached_property
-    def tree(self) -> KDTree:
+    def tree(self) -> Any:
         """The points, to be found by place."""
+        from scipy.spatial import KDTree  # late: few methods need it, and it is slow to load
+
         return KDTree(self.xy)
 
     def within(self, centres: Floats, radius: float) -> tuple[Ints, Ints]:

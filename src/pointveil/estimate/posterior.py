@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpttrs
 
 from pointveil.cells import Floats, Ints, Leaves, blocks
 from pointveil.estimate.context import expect_from_neighbours
@@ -70,6 +69,8 @@ def _posterior(noisy: Ints, epsilon: float) -> Estimates:
 
 def likeliest_law(seen: Ints, times: Ints, truths: Floats, epsilon: float) -> Floats:
     """Return how likely each of `truths` (t,) is, given distinct noisy counts (n,) and how often each was seen."""
+    from scipy.linalg.lapack import dpttrs  # late: few methods need it, and it is slow to load
+
     # The noise, exp(-epsilon·|seen - truth|), is the covariance of a chain in which each count hangs on the one before
     # it alone, so its inverse has two factors of two diagonals each, which are known. Multiplying by it takes two steps
     # a count, all of them sums of what is not negative: exact but for rounding.

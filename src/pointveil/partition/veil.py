@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter
 
 from pointveil.cells import Distances, Everywhere, Floats, Leaves, Raster, SmallSquares, blocks
 from pointveil.estimate.consistency import project_to_total
@@ -365,6 +364,8 @@ def cell_weights(raster: Raster, factor: Floats, tilt: Floats | None = None) -> 
 
 def smooth_rate(leaves: Leaves, counts: Floats, weight: Floats, blur: float) -> Floats:
     """Return people per unit of weight in every cell, (cells,), smoothed across leaves; strip by strip."""
+    from scipy.ndimage import gaussian_filter  # late: few methods need it, and it is slow to load
+
     # People and weight are blurred apart and then divided, so that water and empty cells do not thin out the shore.
     people = rates(leaves, counts, weight) * weight
     rate = np.empty(len(weight))
