@@ -227,7 +227,7 @@ class Survey:
 class Prepared(NamedTuple):
     """All that drawing needs: the divided world, the placement's answers, and what the kept columns say.
 
-    And, for margins, the cells that were counted to divide the world, with the noisy counts.
+    And, for margins, the cells that were counted, with the noisy counts.
     """
 
     counted: Divided
@@ -292,12 +292,12 @@ def ask_all(
     vault = KnownTotal(asked_one, total)
     counted = method.partitioner.divide(vault, world, budget)
     asked = method.placement.ask(vault, world, counted, budget)
-    parts = tuple(vault.parts)
     if not for_columns:
-        return Prepared(counted, asked, None, parts)
+        return Prepared(counted, asked, None, tuple(vault.parts))
     # Regions follow the released map: from places drawn of it, always the same, so that a recording finds them again.
     places = method.placement.draw(world, counted, asked, PLACES, np.random.default_rng(0))
-    return Prepared(counted, asked, learn_laws(vault, keep, epsilon, places, counted.total), parts)
+    laws = learn_laws(vault, keep, epsilon, places, counted.total)
+    return Prepared(counted, asked, laws, tuple(vault.parts))
 
 
 def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str, str]:
