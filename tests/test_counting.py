@@ -48,12 +48,13 @@ def test_an_area_may_have_any_form(released: pv.SyntheticPoints) -> None:
     halves = gpd.GeoSeries([shapely.box(24.93, 60.165, 24.94, 60.172), shapely.box(24.94, 60.165, 24.945, 60.172)])
     there = Transformer.from_crs(4326, 3067, always_xy=True).transform
 
-    for form, options in (
+    forms: tuple[tuple[Any, dict[str, Any]], ...] = (
         (AREA.bounds, {}),
         (halves, {}),
         (gpd.GeoDataFrame(geometry=halves, crs=4326).to_crs(3067), {}),
         (shapely.transform(AREA, lambda xy: np.column_stack(there(*xy.T))), {"crs": "EPSG:3067"}),
-    ):
+    )
+    for form, options in forms:
         assert abs(int(released.count(form, **options)) - int(released.count(AREA))) <= 2
 
 

@@ -33,7 +33,7 @@ RADII = {
 LARGEST = 3  # circles have a radius of at most the longer side of the world over this
 TRIES = 20  # places for each that must be on land
 MOST_PEOPLE = 2**18  # in a rehearsal
-ENOUGH, WIDE, MOST_REHEARSALS = 12, 1000.0, 6  # circles so wide (metres) that do not overlap, and rehearsals for them
+ENOUGH, WIDE, MOST_REHEARSALS = 12, 1000.0, 3  # circles so wide (metres) that do not overlap, and rehearsals for them
 COUNTS = (0.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 3e4, 1e5, 1e6, 1e7)
 SHARES = (1 / 64, 1 / 16, 1 / 4, 1.0)  # of all points, in a slice
 SLICES, IN_SLICE = 8, 0.2  # how many of each column are tried, and with which part of the circles
@@ -218,8 +218,11 @@ def _compare(
         trees = [KDTree(xy) for xy in both]
         for radius in radii:
             centres = _centres(world, both[1], scale * radius, math.ceil(part * RADII[radius]), rng)
-            held, counted = (tree.query_ball_point(centres, scale * radius, return_length=True) for tree in trees)
-            yield _trials(column, math.pi * radius**2, share, counted.astype(np.float64), np.abs(counted - held))
+            held, counted = (
+                np.asarray(tree.query_ball_point(centres, scale * radius, return_length=True), dtype=np.float64)
+                for tree in trees
+            )
+            yield _trials(column, math.pi * radius**2, share, counted, np.abs(counted - held))
 
 
 def _trials(column: int, area: float, share: float, told: Floats, off: Any) -> Trials:
