@@ -240,7 +240,7 @@ class Survey:
 class Prepared(NamedTuple):
     """All that drawing needs: the divided world, the placement's answers, and what the kept columns say.
 
-    And, for margins, the cells that were counted to divide the world, with the noisy counts.
+    And, for margins, the cells that were counted, with the noisy counts.
     """
 
     counted: Divided
