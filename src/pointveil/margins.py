@@ -105,9 +105,8 @@ def _rehearse(survey: Survey, radii: list[float], rng: np.random.Generator) -> t
     city = _drawn(survey, survey.prepared, count, rng)
     likely = _clumped(survey, city, rng)
     real = city.only(rng.choice(count, count, p=likely))
-    stated, seed = survey.statement.guarantee, int(rng.integers(2**32))
-    epsilon = Fraction(stated.epsilon)
-    vault = Rehearsal.on(*real, survey.world, survey.keep, epsilon, stated.points_per_unit, seed)
+    epsilon, seed = Fraction(survey.statement.guarantee.epsilon), int(rng.integers(2**32))
+    vault = Rehearsal.on(*real, survey.world, survey.keep, epsilon, seed)
     again = ask_all(vault, survey.world, survey.method, epsilon, survey.keep)
     made = _drawn(survey, again, max(again.counted.total, 1), rng)
     # With fewer people than there are, parts are wider: as if one saw the city from farther away.

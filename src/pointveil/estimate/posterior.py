@@ -75,6 +75,8 @@ def likeliest_law(seen: Ints, times: Ints, truths: Floats, epsilon: float) -> Fl
     # it alone, so its inverse has two factors of two diagonals each, which are known. Multiplying by it takes two steps
     # a count, all of them sums of what is not negative: exact but for rounding.
     counts = np.union1d(seen, truths)[::-1]
+    if len(counts) == 1:
+        return np.ones(1)
     kept = np.exp(epsilon * np.diff(counts))
     factors = np.append(-1 / np.expm1(2 * epsilon * np.diff(counts)), 1.0), -kept
     of_seen, of_truths = (len(counts) - 1 - np.searchsorted(counts[::-1], each) for each in (seen, truths))

@@ -84,13 +84,11 @@ class Rehearsal(Vault):
         world: World,
         keep: tuple[Column, ...],
         epsilon: object,
-        points_per_unit: int,
         seed: int,
     ) -> Rehearsal:
         """Open a rehearsal on invented people: their places, (n, 2) metres, and the codes of the kept columns."""
-        protection = Protection() if points_per_unit == 1 else Protection(points_per_unit, "person")
         engine, account = Invented(xy, codes, Layout("frame")), Account(exact_epsilon(epsilon))
-        return cls(engine, world, account, protection, keep=keep, noise="exact", words=SeededWords(seed))
+        return cls(engine, world, account, Protection(), keep=keep, noise="exact", words=SeededWords(seed))
 
     @property
     def rehearsal(self) -> bool:
@@ -128,6 +126,13 @@ class Invented:
     def sums(self, tallies: Sequence[Tally]) -> list[NDArray[np.int64]]:
         """Return the counts that each tally asks for."""
         return [tally.count(self.xy, self.codes) for tally in tallies]
+
+    def persons(self, ends: Sequence[int]) -> NDArray[np.int64]:
+        """Return how many have so many points: all have one."""
+        return np.array([len(self.xy), *[0] * (len(ends) - 1)])
+
+    def use_at_most(self, points: int) -> None:
+        """Let each count as its one point."""
 
     def points(self) -> Iterator[NDArray[np.float64]]:
         """Yield all of them."""
