@@ -606,7 +606,7 @@ def test_a_request_whose_data_can_be_read_at_last_joins_the_account_of_their_con
     spend(ledger, "b", b"one", request="monday", seed=7)
 
     assert read.entry == unread.entry
-    assert [(account.name, account.spent, account.charges) for account in ledger.accounts()] == [("a", 3, 2)]
+    assert [(account.name, account.spent, account.charges) for account in ledger.accounts()] == [("a", Fraction(3), 2)]
     assert read.named_after == 1
     assert ledger.verify() == []
     with pytest.raises(InputError, match="not those"):
