@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from pointveil.columns import Category, Column, Time
 from pointveil.evaluation import measure_all
-from pointveil.evaluation.measures.place_and_bin import place_and_bin_error
+from pointveil.evaluation.measures.kept_columns import place_and_bin_error
 from pointveil.evaluation.points import compare
 from pointveil.releases import draw, survey
 from pointveil.synthetic import SyntheticPoints

@@ -54,6 +54,10 @@ def test_what_a_format_cannot_tell_is_said(people: NDArray[np.float64], world: W
         (("northing", "easting"), {"columns": ("northing", "easting"), "crs": "EPSG:25832"}, "look swapped"),
         (("lon", "lat"), {"crs": "EPSG:25832"}, "named as degrees"),
         (("easting", "northing"), {}, "named as lengths"),
+        (("x_m", "y_m"), {"columns": ("x_m", "y_m")}, "named as lengths"),
+        (("X_UTM32", "Y_UTM32"), {"columns": ("X_UTM32", "Y_UTM32")}, "named as lengths"),
+        (("Rechtswert", "Hochwert"), {"columns": ("Rechtswert", "Hochwert"), "crs": "EPSG:4326"}, "named as lengths"),
+        (("Hochwert", "Rechtswert"), {"columns": ("Hochwert", "Rechtswert"), "crs": "EPSG:25832"}, "look swapped"),
         (("x", "y"), {"crs": FEET}, "far outside"),
         (("lon", "lat"), {"person": "lons"}, "Did you mean 'lon'?"),
         (("lon", "lat"), {"method": "viel"}, "Did you mean 'veil'?"),
@@ -87,6 +91,36 @@ def test_names_that_say_nothing_wrong_are_taken(
     names: tuple[str, str], people: NDArray[np.float64], world: World, tmp_path: Path
 ) -> None:
     assert pv.check(file_with(tmp_path, people, *names), world, columns=names).ok
+
+
+@pytest.mark.parametrize("names", [("x", "y"), ("X", "Y"), ("POINT_X", "POINT_Y"), ("a", "b")])
+def test_columns_that_only_the_lack_of_a_crs_makes_degrees_are_doubted_and_in_a_metric_world_refused(
+    names: tuple[str, str], people: NDArray[np.float64], world: World, tmp_path: Path
+) -> None:
+    source = file_with(tmp_path, people, *names)
+    metric = World.make((0.0, 0.0, 1000.0, 1000.0), crs="EPSG:25832")
+
+    in_degrees, in_metres = (pv.check(source, place, columns=names) for place in (world, metric))
+    told = [pv.check(source, place, columns=names, crs=crs) for place in (world, metric) for crs in ("EPSG:4326",)]
+
+    assert levels(in_degrees, "are taken to be degrees") == {"warning"}
+    assert levels(in_metres, "the world is in EPSG:25832. Say which with --crs") == {"refused"}
+    assert not any(levels(each, "taken to be degrees") for each in told)
+    with pytest.raises(pv.InputError, match="are taken to be degrees"):
+        pv.release(source, metric, epsilon=1, output=tmp_path / "out.csv", columns=names)
+    assert not pv.Ledger().accounts()
+
+
+@pytest.mark.parametrize("names", [("lon", "lat"), ("x_lon", "y_lat"), ("longitude_m", "latitude_m")])
+def test_columns_that_are_named_as_degrees_are_not_doubted(
+    names: tuple[str, str], people: NDArray[np.float64], tmp_path: Path
+) -> None:
+    metric = World.make((0.0, 0.0, 1000.0, 1000.0), crs="EPSG:25832")
+
+    checked = pv.check(file_with(tmp_path, people, *names), metric, columns=names)
+
+    assert checked.ok
+    assert not levels(checked, "degrees")
 
 
 @pytest.mark.parametrize(
@@ -154,7 +188,7 @@ def test_a_spreadsheet_is_to_be_saved_as_csv(world: World, tmp_path: Path) -> No
 
     (finding,) = pv.check(tmp_path / "trips.xlsx", world).findings
 
-    assert "spreadsheet: save it as CSV" in finding.text
+    assert "Spreadsheets are neither read nor written: use CSV" in finding.text
 
 
 def test_degrees_for_a_boundary_in_feet_are_told_from_a_tiny_boundary() -> None:

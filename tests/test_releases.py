@@ -1,5 +1,7 @@
 """From vault to survey to points: the whole story, on a small city."""
 
+import dataclasses
+import json
 import shutil
 import sqlite3
 from contextlib import closing
@@ -241,6 +243,30 @@ def test_an_answer_is_in_the_ledger_before_the_method_sees_it(
     assert len(seen) == 3
 
 
+def test_of_two_processes_at_once_the_first_to_keep_an_answer_gives_it_to_both(
+    table: pa.Table, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two answers with noise of their own would cost twice what was charged."""
+    options: dict[str, Any] = {"epsilon": 1, "method": "ugrid-uni", "request": "may", "dataset": "people"}
+    keep, ours = pv.Ledger.keep, list[Any]()
+
+    def second(self: pv.Ledger, charge: Any, number: int, question: str, answer: bytes) -> bytes:
+        """Come second: the other process, which drew its own noise, is just done."""
+        found = unpack(answer)
+        assert isinstance(found, NoisyCounts)
+        ours.append(found.values)
+        keep(self, charge, number, question, pack(dataclasses.replace(found, values=found.values + 1000)))
+        return keep(self, charge, number, question, answer)
+
+    monkeypatch.setattr(pv.Ledger, "keep", second)
+    made = pv.release_survey(table, world, output=tmp_path / "a.survey", **options)
+
+    assert len(ours) == len(made.answers) == 2
+    for drawn, answer in zip(ours, made.answers, strict=True):
+        assert isinstance(answer, NoisyCounts)
+        assert np.array_equal(answer.values, drawn + 1000)
+
+
 @pytest.mark.parametrize("values", [[], [0], [-129, 127], [2**40, -(2**40)], list(range(-50, 50))])
 def test_an_answer_is_unpacked_as_it_was_packed(values: list[int]) -> None:
     numbers = np.array(values, dtype=np.int64)
@@ -345,6 +371,27 @@ def test_only_the_same_requests_own_file_is_written_again_without_force(
     assert [account.spent for account in pv.Ledger().accounts()] == [1]
     pv.release(table, world, force=True, **options)
     assert pv.verify(output)
+
+
+def test_no_statement_is_written_over_the_ledger_the_key_or_the_private_file(
+    table: pa.Table, world: World, tmp_path: Path
+) -> None:
+    """Not even with force, which is about the output."""
+    stays = tmp_path / "a.csv.statement.json"
+    ledger = pv.Ledger(stays)
+    ledger.set_cap("people", 1)
+    before = stays.read_bytes()
+
+    with pytest.raises(InputError, match="is the ledger"):
+        pv.release(table, world, epsilon=1, output=tmp_path / "a.csv", ledger=ledger, dataset="people", force=True)
+
+    assert stays.read_bytes() == before
+    stays.unlink()
+    points = [{"type": "Feature", "geometry": {"type": "Point", "coordinates": [10.001, 50.001]}, "properties": {}}]
+    stays.write_text(json.dumps({"type": "FeatureCollection", "features": points}))
+    with pytest.raises(InputError, match="is the private file itself"):
+        pv.release(stays, world, epsilon=1, output=tmp_path / "a.csv", force=True, small=True)
+    assert not (tmp_path / "a.csv").exists()
 
 
 def test_a_statement_left_alone_is_removed_and_a_strangers_file_is_not(

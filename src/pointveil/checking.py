@@ -13,6 +13,7 @@ import numpy as np
 from pyproj import CRS
 
 from pointveil.columns import Column, check_keep
+from pointveil.columns.names import guess_use, words_of
 from pointveil.errors import InputError, PointveilError
 from pointveil.estimate.sizes import MOST_PART, most_points
 from pointveil.files.crs import is_geographic, short_name, transform
@@ -34,14 +35,9 @@ FAR_OUTSIDE = 15.0  # degrees beyond the area that a CRS is made for
 
 EAST = {"lon", "lng", "long", "longitude"}
 NORTH = {"lat", "latitude"}
-SAID_ACROSS, SAID_UP = {*EAST, "x", "easting", "eastings"}, {*NORTH, "y", "northing", "northings"}
-IN_LENGTHS = {"easting", "eastings", "northing", "northings"}
-TIMES = "time date timestamp datetime hour day month weekday ts when created started ended start end"
-OWNERS = """
-    id uid uuid guid user person driver rider customer client device imei imsi msisdn phone mobile email account
-    member passenger taxi cab vehicle plate mac subscriber patient employee card scooter bike agent household
-"""
-OWNER_ENDS = re.compile(r"(user|person|driver|rider|customer|client|device|trip|ride|track|trace|vehicle|taxi)id$")
+EASTING, NORTHING = {"easting", "eastings", "rechtswert", "ostwert"}, {"northing", "northings", "hochwert", "nordwert"}
+SAID_ACROSS, SAID_UP = {*EAST, *EASTING, "x"}, {*NORTH, *NORTHING, "y"}
+IN_LENGTHS = {*EASTING, *NORTHING, "m", "km", "ft", "feet", "foot", "metre", "metres", "meter", "meters", "utm"}
 
 Level = Literal["refused", "warning", "note"]
 
@@ -152,7 +148,7 @@ def check(terms: CheckTerms) -> Checked:
     layout, protects = vault.layout, vault.statement.guarantee.unit
     found = [*look(vault, terms, settled.epsilon)]
     if account is not None and account.left < settled.epsilon:
-        found.append(Finding("refused", _too_little(name, account)))
+        found.append(Finding("refused", _too_little(name, account, settled.epsilon)))
     used = (layout.x, layout.y or "y") if layout.x else (layout.geometry or "geometry",)
     return Checked(tuple(found), layout.format, used, layout.crs, protects, layout.left_out, name, account)
 
@@ -162,9 +158,12 @@ def _opened(name: str, cap: object) -> Account:
     return Account(name, (), DEFAULT_CAP if cap is None else exact_cap(cap), Fraction(0), 0)
 
 
-def _too_little(name: str, account: Account) -> str:
+def _too_little(name: str, account: Account, epsilon: Fraction) -> str:
     if not account.charges and account.cap == DEFAULT_CAP:
-        return f"That is more than the usual cap of a dataset, {DEFAULT_CAP}. Say --cap (cap=) if more may be spent."
+        return (
+            f"Epsilon {epsilon} is more than the usual cap of a dataset, {DEFAULT_CAP}. Say --cap (cap=) if more may "
+            "be spent."
+        )
     same = "" if name == account.name else f" (one account with '{account.name}')"
     return f"Only epsilon {float(account.left):g} is left for '{name}'{same} in the ledger."
 
@@ -174,6 +173,8 @@ def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:
     layout, world = vault.layout, vault.world
     for text in (*_misnamed(layout.x, layout.y, layout.crs), *_elsewhere(layout.crs, world)):
         yield Finding("refused", text)
+    if terms.crs is None and layout.geometry is None:
+        yield from _taken_for_degrees(layout.x, layout.y, layout.crs, world)
     dropped = layout.left_out
     owners = [name for name in dropped if guess_use(name) == "person"]
     if terms.person is None and terms.unit is None and owners:
@@ -188,7 +189,7 @@ def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:
             f"Left out of the synthetic file: {', '.join(dropped)}. To keep a column, declare it (--keep, keep=)."
         )
         yield Finding("warning", left_out)
-    times = [name for name in dropped if says_time(name)]
+    times = [name for name in dropped if guess_use(name) == "time"]
     if times:
         yield Finding(
             "note",
@@ -200,25 +201,11 @@ def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:
         yield Finding("warning", f"The world has only {world.land_area:,.0f} m² of land. Is its boundary right?")
     if dropped and layout.format in UNLISTED:
         yield Finding("note", UNLISTED[layout.format])
-    if layout.x is not None and layout.geometry is None and terms.crs is None and not _words(layout.x) & EAST:
-        yield Finding("note", f"The points are read as degrees ({layout.crs}). Say --crs (crs=) if they are not.")
-
-
-def guess_use(name: str) -> Literal["person", "time"] | None:
-    """Return what a column may be for, from its name alone: to say whose a point is, or when it was."""
-    if _words(name) & {*OWNERS.split()} or OWNER_ENDS.search(name.lower()):
-        return "person"
-    return "time" if says_time(name) else None
-
-
-def says_time(name: str) -> bool:
-    """Tell whether a column's name sounds like a time."""
-    return bool(_words(name) & {*TIMES.split()}) or name.lower().endswith("_at")
 
 
 def _misnamed(x: str | None, y: str | None, crs: str) -> Iterator[str]:
     """Yield what the names of two columns say against their use."""
-    across, up = _words(x or ""), _words(y or "")
+    across, up = words_of(x or ""), words_of(y or "")
     if (across & SAID_UP and not across & SAID_ACROSS) or (up & SAID_ACROSS and not up & SAID_UP):
         yield (
             f"The x column is called {x!r} and the y column {y!r}: they look swapped. Name x (longitude) first, as in "
@@ -229,11 +216,25 @@ def _misnamed(x: str | None, y: str | None, crs: str) -> Iterator[str]:
             f"Columns {x!r} and {y!r} are named as degrees, but {short_name(crs)} is not in degrees. Leave --crs "
             "(crs=) out, or rename the columns if their names are wrong."
         )
-    if (across | up) & IN_LENGTHS and is_geographic(crs):
+    if (across | up) & IN_LENGTHS and not (across | up) & (EAST | NORTH) and is_geographic(crs):
         yield (
             f"Columns {x!r} and {y!r} are named as lengths, but {short_name(crs)} is in degrees. Say which CRS they "
             "are in with --crs (crs=), or rename the columns if their names are wrong."
         )
+
+
+def _taken_for_degrees(x: str | None, y: str | None, crs: str, world: World) -> Iterator[Finding]:
+    """Yield a finding if only the lack of a CRS makes degrees of two columns: no value may decide what they are."""
+    words, home = words_of(x or "") | words_of(y or ""), world.projection.crs
+    if x is None or words & (EAST | NORTH | IN_LENGTHS):
+        return
+    metric = "" if is_geographic(home) else f", and the world is in {short_name(home)}"
+    yield Finding(
+        "refused" if metric else "warning",
+        f"No CRS was named, so columns {x!r} and {y!r} are taken to be degrees ({short_name(crs)}); their names do not "
+        f"say so{metric}. Say which with --crs (crs=): {short_name(crs)} if they are degrees, another if they count "
+        "metres or feet.",
+    )
 
 
 def _elsewhere(crs: str, world: World) -> Iterator[str]:
@@ -250,11 +251,6 @@ def _elsewhere(crs: str, world: World) -> Iterator[str]:
             f"The world lies at {west:.3g}, {south:.3g} degrees, far outside of the area of {short_name(crs)} "
             f"({area.name}). Check the CRS of the points (--crs, crs=) and the world."
         )
-
-
-def _words(name: str) -> set[str]:
-    """Return the words in a column's name: those of "pickupLongitude" and of "pickup_longitude" are the same."""
-    return set(re.findall(r"[^\W\d_]+", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).lower()))
 
 
 def check_unit(unit: str | None, person: str | None) -> None:

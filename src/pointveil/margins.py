@@ -138,8 +138,11 @@ class CellMap:
 
     def in_squares(self) -> Floats:
         """Return the people in each square of 100 m."""
-        middle = np.column_stack([self.raster.column, self.raster.row]).astype(np.float64) + 0.5
-        return _in_squares(middle * self.side, self.people)
+        axes = zip((self.raster.column, self.raster.row), self.raster.shape, strict=True)
+        middles = ((axis, (np.arange(size) + 0.5) * self.side) for axis, size in axes)
+        # By column and row, which are few; then each cell looks its own up.
+        column, row = (_squares(middle, middle[axis.min()])[axis] for axis, middle in middles)
+        return _in_squares(column, row, self.people)
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,11 +170,16 @@ class PointMap:
 
     def in_squares(self) -> Floats:
         """Return the people in each square of 100 m."""
-        return _in_squares(self.xy, self.people)
+        column, row = (_squares(axis, axis.min()) for axis in self.xy.T)
+        return _in_squares(column, row, self.people)
 
 
-def _in_squares(xy: Floats, people: Floats) -> Floats:
-    column, row = np.floor((xy - xy.min(axis=0)) / SQUARE).astype(np.int64).T
+def _squares(places: Floats, first: float) -> Ints:
+    """Return the number of the square of 100 m along one axis, from that of the `first` place on."""
+    return np.floor((places - first) / SQUARE).astype(np.int64)
+
+
+def _in_squares(column: Ints, row: Ints, people: Floats) -> Floats:
     return np.bincount(column * (row.max() + 1) + row, people).astype(np.float64)
 
 
@@ -240,17 +248,22 @@ def _variance(circle: Ints, place: Ints, people: Floats, levels: list[Level], co
     """Return the variance of the error in each of `count` circles, from the pairs of a circle and a place in it."""
     sure = np.zeros(count)
     for level in levels:
-        parts = len(level.people)
         part = level.part[place]
-        inside = np.bincount((circle * parts + part)[part >= 0], people[part >= 0], minlength=count * parts)
+        known = part >= 0
+        met = np.zeros(len(level.people), dtype=bool)  # the parts that any of the circles meets: few of all
+        met[part[known]] = True
+        parts = np.flatnonzero(met)
+        number = (np.cumsum(met) - 1)[part[known]]
+        inside = np.bincount(circle[known] * len(parts) + number, people[known], minlength=count * len(parts))
         pair = np.flatnonzero(inside)
-        within, whole = inside[pair], level.people[pair % parts]
+        of_circle, of_part = pair // max(len(parts), 1), parts[pair % max(len(parts), 1)]
+        within, whole = inside[pair], level.people[of_part]
         share = within / whole
         cut = within * (1 - share)  # 0 if all of the part is inside
-        variance = level.weights.noise * share**2 * level.noise[pair % parts]
+        variance = level.weights.noise * share**2 * level.noise[of_part]
         variance += (level.weights.uneven * level.uneven * whole + CHANCE) * cut
         # Each division tells the same count in its own way: what is known from both is surer than from either.
-        sure += 1 / np.maximum(np.bincount(pair // parts, variance, minlength=count), 1e-9)
+        sure += 1 / np.maximum(np.bincount(of_circle, variance, minlength=count), 1e-9)
     # However few people are counted, one part's noise is in it.
     return np.asarray(1 / sure + levels[0].noise.max() + ROUNDED)
 

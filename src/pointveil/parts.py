@@ -17,7 +17,7 @@ from pointveil.columns import from_dict
 from pointveil.errors import InputError
 from pointveil.files.drafts import draft_folder
 from pointveil.files.lattice import steps_per_unit
-from pointveil.files.whole import check_target, file_digest, write_whole
+from pointveil.files.whole import check_target, write_whole
 from pointveil.formats import (
     Layout,
     PointSource,
@@ -32,9 +32,9 @@ from pointveil.statement import Output, SigningKey, Statement
 from pointveil.synthetic import (
     SyntheticPoints,
     codes_digest,
-    describe_file,
     output_of,
     points_digest,
+    state_beside,
     statement_path,
 )
 
@@ -76,25 +76,13 @@ class WrittenPoints(SyntheticPoints):
 
 @dataclass(frozen=True)
 class Parts:
-    """Points that can be drawn apart.
+    """Points that can be drawn apart."""
 
-    Parameters
-    ----------
-    draw
-        Draws the part of a number, always the same.
-    count
-        Number of parts.
-    session
-        Of Spark, whose executors draw.
-    layout, statement
-        The form of the file the points stand for, and what is promised about them.
-    """
-
-    draw: Callable[[int], SyntheticPoints]
-    count: int
-    session: Any
-    layout: Layout
-    statement: Statement
+    draw: Callable[[int], SyntheticPoints]  # draws the part of a number, always the same
+    count: int  # of parts
+    session: Any  # of Spark, whose executors draw
+    layout: Layout  # the form of the file the points stand for
+    statement: Statement  # what is promised about them
 
     def write(
         self, path: Path, *, key: SigningKey | None, ready: Callable[[Mapping[str, Any]], None]
@@ -104,8 +92,7 @@ class Parts:
         The folder must lie where every executor finds it under the same name. The parts themselves hold no statement:
         the hash of all points is known only when all are drawn. This machine reads them for it, some at a time.
         """
-        path, beside = check_target(path), statement_path(path).name
-        form = output_layout(path, self.layout)
+        form = output_layout(check_target(path), self.layout)
         stated: list[Statement] = []
 
         def write(new: Path) -> None:
@@ -113,16 +100,11 @@ class Parts:
             with draft_folder(path.parent) as scratch:
                 one = partial(_write_part, self.draw, new.absolute(), scratch.absolute(), form)
                 rows = sum(spark.for_each(self.session, self.count, one, FAILED.format(path.name)))
-            files = tuple(describe_file(file) for file in sorted(new.iterdir()))
-            if len(files) != self.count:
+            if len(list(new.iterdir())) != self.count:
                 raise InputError(FAILED.format(path.name))
-            output = self._output(new, form, rows).model_copy(update={"files": files})
-            stated.append(self.statement.with_output(output).signed(key))
-            new.with_name(beside).write_text(stated[0].to_json(), encoding="utf-8", newline="\n")
-            digests = {file.name: file.sha256 for file in files} | {beside: file_digest(new.with_name(beside))}
-            ready({"file": path.name, "rows": rows, "files": digests})
+            stated.append(state_beside(new, self._output(new, form, rows), self.statement, key, ready))
 
-        write_whole(path, write, first=beside)
+        write_whole(path, write, first=statement_path(path).name)
         return WrittenPoints(path, form, stated[0])
 
     def _output(self, folder: Path, form: Layout, rows: int) -> Output:

@@ -22,6 +22,7 @@ from pointveil.cells.side_by_side import check_threads, side_by_side
 from pointveil.checking import MOST_POINTS, check_drawing, check_world
 from pointveil.columns import PATTERNS, Column, Id, Time
 from pointveil.errors import BudgetError, InputError, PointveilWarning, StoppedError
+from pointveil.files.crs import is_geographic, short_name
 from pointveil.keeping import draw_codes
 from pointveil.landing import to_lattice
 from pointveil.ledger import Ledger
@@ -235,7 +236,7 @@ def survey(
     def stop_if_noise(total: NoisyCounts) -> None:
         if not small and not vault.rehearsal and is_noise(total):
             vault.stop()
-            raise StoppedError(_why_stopped(total, "persons" if vault.by_person else "points"))
+            raise StoppedError(_why_stopped(total, vault))
 
     prepared = ask_all(recorder, vault.world, chosen, vault.left, vault.keep, told=stop_if_noise)
     used = {
@@ -386,12 +387,18 @@ def _deviation(total: NoisyCounts) -> float:
     return math.sqrt(total.variance * len(total.values))
 
 
-def _why_stopped(total: NoisyCounts, what: str) -> str:
+def _why_stopped(total: NoisyCounts, vault: Vault) -> str:
+    """Return the likely causes, from the noisy total and public facts."""
+    layout, what = vault.layout, "persons" if vault.by_person else "points"
+    named = "" if layout.x is None else f", with x = {layout.x!r} and y = {layout.y!r}"
+    read, otherwise = ("as degrees", "metres or feet") if is_geographic(layout.crs) else ("in", "degrees")
     return (
         f"Stopped: about {max(int(total.values.sum()), 0):,} {what} seem to be on the land of this world, which is "
         f"less than {NOISE_DEVIATIONS} times the noise of that number, ±{_deviation(total):,.0f}. Nothing was written. "
-        "Are columns, crs, world and person right? If they are, take a larger epsilon, or say beforehand that it may "
-        "be so few: --small (small=True)."
+        f"The points were read {read} {short_name(layout.crs)}{named}. If they are {otherwise}, or in another CRS, say "
+        "so with --crs (crs=); if x and y are swapped, with --columns (columns=). Do the world and the person "
+        "column belong to these data? If all is right, take a larger epsilon, or say beforehand that it may be so "
+        "few: --small (small=True)."
     )
 
 

@@ -5,10 +5,10 @@ from html import escape
 from typing import Any
 
 import numpy as np
-import pyproj
 
 from pointveil.cells import Floats
 from pointveil.errors import missing_extra
+from pointveil.files.crs import DEGREES, is_geographic, transform
 from pointveil.statement import Statement
 from pointveil.world import World
 
@@ -50,8 +50,7 @@ def explore(points: Any, statement: Statement, world: World | None) -> Any:
         import folium.plugins
     except ImportError:
         return _page(points, statement, world)
-    transform = pyproj.Transformer.from_crs(points.crs, "EPSG:4326", always_xy=True).transform
-    corners = np.column_stack(transform(*points.coordinates.T))[:, ::-1]  # latitude first
+    corners = transform(points.crs, DEGREES)(points.coordinates)[:, ::-1]  # latitude first
     shown = folium.Map()
     folium.plugins.FastMarkerCluster(corners.tolist()).add_to(shown)
     if len(corners):
@@ -99,6 +98,6 @@ def _drawing(coordinates: Floats, crs: str) -> str:
 
 def _squeeze(coordinates: Floats, crs: str) -> float:
     """Return how long a step across is, for a step up of length 1: in degrees, less towards the poles."""
-    if not len(coordinates) or not pyproj.CRS.from_user_input(crs).is_geographic:
+    if not len(coordinates) or not is_geographic(crs):
         return 1.0
     return max(0.01, float(np.cos(np.radians(coordinates[:, 1].mean()))))

@@ -37,13 +37,16 @@ from pointveil.statement import (
     ROW,
     Asked,
     People,
+    Question,
     Recorded,
     SigningKey,
     Statement,
     digest_of,
+    domain_of,
     find_key,
     parse_object,
     parse_signed,
+    prior_of,
 )
 from pointveil.vault import VOTES, Cells, NoisyCounts, NoisyPoints, Respondent, Share, Sites, Vault
 from pointveil.version import __version__
@@ -51,11 +54,15 @@ from pointveil.world import Prior, World
 
 VERSION = 1
 SURVEY_BEGINS = b"PK\x03\x04"
-MOST_MEMBER_BYTES = 2**32
+PARTS = ("survey.json", "statement.json", "world.gpkg")
+MOST_UNPACKED = 2**27  # bytes that a survey unpacks to, and no more than this many times its own:
+MOST_DENSE = 100
+LONG = 2**30  # bytes of a part from which on a zip archive may write more about it:
+ABOUT_LONG = 64
 DRAWING = "2"  # the edition: raised when the same answers and seed would give other points, or in another order
 LAND = "2"  # the edition of the land rule: raised when another place would be land
 PEOPLE = "1"  # the edition of what is asked about persons, and made of it
-PARTS = 8  # of a person who counts in full: what answers are rounded to before a method sees them
+SHARES = 8  # of a person who counts in full: what answers are rounded to before a method sees them
 OF_PERSONS, OF_SIZES = "persons", "sizes"  # the purposes of what is asked about them
 CHOSEN_FROM, SAID_BY, USUAL = get_args(People.model_fields["max_points_from"].annotation)
 DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, AttributeError, RuntimeError)
@@ -167,7 +174,9 @@ class Survey:
         except VerificationError as fault:
             raise VerificationError(f"{path.name} does not hold. {fault}") from None
         except DAMAGED as fault:
-            raise InputError(f"{path.name} is not a survey that this version can read: {fault}") from None
+            raise InputError(
+                f"{path.name} is not a survey, made by 'pointveil survey', that this version can read: {fault}"
+            ) from None
 
     def to_bytes(self) -> bytes:
         """Return the file's content."""
@@ -191,15 +200,9 @@ class Survey:
 
     def _described(self) -> Described:
         """Return all but the world and the values of the answers, as plain facts."""
-        used, prior = self.method, self.world.prior
-        guided = {} if prior is None else {"prior": {"source": dict(prior.source), "side": prior.side}}
-        return {
-            "version": VERSION,
-            "method": {"name": used.name, "parameters": used.parameters, "split": used.split_texts()},
-            "layout": dataclasses.replace(self.layout, left_out=()).to_dict(),
-            "answers": [_describe(answer) for answer in self.answers],
-            **guided,
-        }
+        used = self.method
+        method = {"name": used.name, "parameters": used.parameters, "split": used.split_texts()}
+        return _facts(method, dataclasses.replace(self.layout, left_out=()).to_dict(), self.answers, self.world)
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Survey:
@@ -314,8 +317,8 @@ class KnownTotal:
     def _per_unit(self, answer: NoisyCounts) -> NoisyCounts:
         if not self.vault.by_person:
             return answer
-        values = np.rint(answer.values * (PARTS / answer.points_per_unit)) / PARTS
-        return NoisyCounts(values, answer.purpose, answer.epsilon, 1, PARTS)
+        values = np.rint(answer.values * (SHARES / answer.points_per_unit)) / SHARES
+        return NoisyCounts(values, answer.purpose, answer.epsilon, 1, SHARES)
 
 
 def ask_all(
@@ -377,7 +380,7 @@ def ask_people(
     votes, deviation = (people.persons, math.sqrt(noisy.variance)) if sizes is None else sizes.votes
     # As sure as one count with this noise would be; to six digits, however wide the noise is.
     sure = Fraction(f"{math.sqrt(2) / deviation:.6g}")
-    return NoisyCounts(np.array([votes]), TOTAL, sure, 1, PARTS), people, budget
+    return NoisyCounts(np.array([votes]), TOTAL, sure, 1, SHARES), people, budget
 
 
 def known_people(noisy: NoisyCounts, sizes: Sizes | None, given: int | None) -> People:
@@ -408,35 +411,59 @@ def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str
     """
     try:
         statement, description, answers, world, signed = _unpacked(content, public_key)
+        return statement, signed, _check_bound(statement, description, answers, world)
     except PointveilError:
         raise
     except DAMAGED:
         raise VerificationError("It is not a survey, or it is damaged.") from None
-    return statement, signed, _check_bound(statement, description, answers, world)
 
 
 def _unpacked(content: bytes, public_key: str | None) -> tuple[Statement, Described, Answers, World, str]:
     """Return the statement, checked, then the other parts of a survey as they stand there, and who signed."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        _check_archive(archive, len(content))
 
         def text(name: str) -> str:
             with archive.open(name) as file:
                 return file.read(MOST_BYTES + 1).decode()
 
         def load(number: int, name: str) -> NDArray[np.int64]:
-            return _array(_member(archive, f"answers/{number}-{name}.npy"))
+            return _array(archive.read(f"answers/{number}-{name}.npy"))
 
         statement, signed = parse_signed(text("statement.json"), public_key)
         description = parse_object(text("survey.json"))
         if description["version"] != VERSION:
             raise ValueError("it is of another version")
+        if sorted(archive.namelist()) != sorted(_names(description)):
+            raise VerificationError("It has other parts than those that a survey has.")
         described = enumerate(description["answers"])
         answers = tuple(_restore(answer, partial(load, number)) for number, answer in described)
         world = _world(archive)
         if (known := description.get("prior")) is not None:
-            square, weight = (_array(_member(archive, f"prior/{name}.npy")) for name in ("square", "weight"))
+            square, weight = (_array(archive.read(f"prior/{name}.npy")) for name in ("square", "weight"))
             world = dataclasses.replace(world, prior=Prior(known["source"], float(known["side"]), square, weight))
         return statement, description, answers, world, signed
+
+
+def _check_archive(archive: zipfile.ZipFile, size: int) -> None:
+    """Refuse an archive of so many bytes that holds any which belong to no part, or unpacks to far more than it is."""
+    members = archive.infolist()
+    # Before each part stand 30 bytes and its name, in the list of all parts 46 and its name; 22 end the archive.
+    known = 22 + sum(76 + 2 * len(each.orig_filename.encode()) + each.compress_size for each in members)
+    more = sum(ABOUT_LONG for each in members if each.file_size > LONG)
+    if not known <= size <= known + more:
+        raise VerificationError("It has bytes that belong to none of its parts.")
+    if {each.compress_type for each in members} - {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
+        raise VerificationError("It is packed in a way in which no survey is.")
+    if sum(each.file_size for each in members) > MOST_UNPACKED + MOST_DENSE * size:
+        raise VerificationError("It is too large.")
+
+
+def _names(description: Described) -> list[str]:
+    """Return the names of all parts of a survey that is so described."""
+    kinds = enumerate(ANSWERS[answer["kind"]][1] for answer in description["answers"])
+    prior = ["prior/square.npy", "prior/weight.npy"] if description.get("prior") is not None else []
+    return [*PARTS, *(f"answers/{number}-{name}.npy" for number, names in kinds for name in names), *prior]
 
 
 def edition(method: str, *, by_person: bool = False) -> dict[str, str]:
@@ -604,6 +631,14 @@ class Replay:
         return self.answers[self.asked - 1]
 
 
+def _facts(method: Described, layout: Described, answers: Answers, world: World) -> Described:
+    """Return all that a survey says of its parts."""
+    prior = world.prior
+    guided = {} if prior is None else {"prior": {"source": dict(prior.source), "side": prior.side}}
+    described = [_describe(answer) for answer in answers]
+    return {"version": VERSION, "method": method, "layout": layout, "answers": described, **guided}
+
+
 def _describe(answer: Answer) -> Described:
     paid = {"purpose": answer.purpose, "epsilon": str(answer.epsilon), "points_per_unit": answer.points_per_unit}
     return {"kind": type(answer).__name__, **paid}
@@ -625,16 +660,20 @@ def _recorded(description: Described, answers: Answers) -> Recorded:
 
 def _check_bound(statement: Statement, description: Described, answers: Answers, world: World) -> str:
     """Return what was checked; raise VerificationError if something is not what the statement is about."""
-    if world.digest != statement.domain.world_sha256:
+    # Who is to be named is a label, which no digest covers.
+    if domain_of(world).model_copy(update={"attribution": None}) != statement.domain.model_copy(
+        update={"attribution": None}
+    ):
         raise VerificationError("The world is not the one that the statement is about: it was exchanged.")
-    stated = None if statement.prior is None else statement.prior.used_sha256
-    if stated != (None if world.prior is None else world.prior.digest):
+    if statement.prior != prior_of(world):
         raise VerificationError("The prior is not the one of the statement: it was exchanged, added or left out.")
-    asked = [(one.purpose, one.epsilon, one.sensitivity) for one in statement.questions]
-    if asked != [(one.purpose, str(one.epsilon), one.points_per_unit) for one in answers]:
+    if [_asked(one) for one in statement.questions] != [_answered(one) for one in answers]:
         raise VerificationError("The answers are not those to the questions of the statement.")
     if statement.people is not None and not _people_fit(statement.people, answers):
         raise VerificationError("What the statement says about persons does not follow from the answers.")
+    layout = Layout.from_dict(description["layout"]).to_dict()
+    if digest_of(description) != digest_of(_facts(description["method"], layout, answers, world)):
+        raise VerificationError("It is described in another way than its parts are.")
     if statement.survey is None:
         return "the world is the stated one; the answers were NOT checked: this statement is from before it named them"
     found = _recorded(description, answers)
@@ -654,10 +693,15 @@ def _people_fit(people: People, answers: Answers) -> bool:
     return people == known.model_copy(update={name: getattr(people, name) for name in ("points", "full_persons")})
 
 
-def _member(archive: zipfile.ZipFile, name: str) -> bytes:
-    if archive.getinfo(name).file_size > MOST_MEMBER_BYTES:
-        raise VerificationError("It is too large.")
-    return archive.read(name)
+def _asked(question: Question) -> tuple[object, ...]:
+    """Return what a question says of its answer: what it was for, its price and its form."""
+    numbers = {"count": question.cells, "persons": question.cells, "crowding": 1}.get(question.question)
+    return question.purpose, question.epsilon, question.sensitivity, numbers
+
+
+def _answered(answer: Answer) -> tuple[object, ...]:
+    numbers = len(answer.values) if isinstance(answer, NoisyCounts) else None
+    return answer.purpose, str(answer.epsilon), answer.points_per_unit, numbers
 
 
 def _restore(description: Described, load: Callable[[str], NDArray[np.int64]]) -> Answer:
@@ -708,7 +752,7 @@ def _world_bytes(world: World) -> bytes:
 
 
 def _world(archive: zipfile.ZipFile) -> World:
-    content = _member(archive, "world.gpkg")
+    content = archive.read("world.gpkg")
     with draft_folder() as folder:
         path = folder / "world.gpkg"
         path.write_bytes(content)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 
 from pointveil import counting, showing
 from pointveil.cells.arrays import blocks
-from pointveil.columns import Column, from_dict
+from pointveil.columns import from_dict
 from pointveil.errors import missing_extra
 from pointveil.files.crs import DEGREES, short_name, transform
 from pointveil.files.laid_aside import LaidAside
 from pointveil.files.lattice import steps_per_unit
+from pointveil.files.memory import return_memory
 from pointveil.files.places import fetched, is_database, local_path, public_name, put, remove
 from pointveil.files.whole import check_target, file_digest, refuse_existing
 from pointveil.formats import (
@@ -41,7 +42,7 @@ from pointveil.formats import (
 )
 from pointveil.formats import as_named as _as_named
 from pointveil.formats.base import Codes
-from pointveil.formats.decoding import kept_table
+from pointveil.formats.decoding import keep_columns as _keep_columns
 from pointveil.formats.geojson import properties
 from pointveil.formats.kept import codes_from
 from pointveil.ledger import OWN, Own
@@ -56,7 +57,8 @@ if TYPE_CHECKING:
 
 CHUNK = 2**20
 STATEMENT = ".statement.json"
-as_named = _as_named  # for `releases`, which is not to import what reads real records
+# For those who are not to import what reads real records.
+as_named, keep_columns = _as_named, _keep_columns
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ class SyntheticPoints:
         laid = LaidAside(folder)
         for block in drawn:
             laid.add(_as_table(Chunk(*block)))
+        return_memory()  # that drawing took
         return _LaidAside(laid, layout, statement)
 
     def with_statement(self, statement: Statement) -> SyntheticPoints:
@@ -151,20 +154,13 @@ class SyntheticPoints:
         check_release(path, force=force)
         output = self._output(form)
         described = self.statement.with_output(output).signed(key)
-        beside = statement_path(path).name
+        complete: list[Statement] = []
 
         def state(draft: Path) -> None:
-            files = [describe_file(file) for file in sorted((draft if draft.is_dir() else draft.parent).iterdir())]
-            listed = output.model_copy(update={"files": tuple(files)})
-            complete.append(described.with_output(listed).signed(key))
-            draft.with_name(beside).write_text(complete[0].to_json(), encoding="utf-8", newline="\n")
-            if ready is not None:
-                digests = {file.name: file.sha256 for file in files} | {beside: file_digest(draft.with_name(beside))}
-                ready({"file": path.name, "rows": len(self), "files": digests})
+            complete.append(state_beside(draft, output, described, key, ready))
 
-        complete: list[Statement] = []
-        embedded = described.to_json()
-        write_points(path, self.chunks(), form, statement=embedded, total=len(self), first=beside, beside=state)
+        embedded, first = described.to_json(), statement_path(path).name
+        write_points(path, self.chunks(), form, statement=embedded, total=len(self), first=first, beside=state)
         return complete[0]
 
     def _write_to_store(self, url: str, *, key: SigningKey | None, force: bool, **options: Any) -> Statement:
@@ -203,21 +199,13 @@ class SyntheticPoints:
     @property
     def __geo_interface__(self) -> dict[str, Any]:
         """The points as a GeoJSON FeatureCollection: longitude and latitude (EPSG:4326), whatever their own CRS is."""
-        return {
-            "type": "FeatureCollection",
-            "features": [
-                {"type": "Feature", "properties": row, "geometry": {"type": "Point", "coordinates": place}}
-                for place, row in zip(
-                    transform(self.crs, DEGREES)(self.coordinates).tolist(), self._properties(), strict=True
-                )
-            ],
-        }
-
-    def _properties(self) -> list[dict[str, Any]]:
-        """Return the kept columns of each point as values that JSON can hold."""
-        if self.kept is None:
-            return [{} for _ in range(len(self))]
-        return properties(self.kept, self.layout)
+        places = transform(self.crs, DEGREES)(self.coordinates).tolist()
+        rows = [{} for _ in places] if self.kept is None else properties(self.kept, self.layout)
+        features = [
+            {"type": "Feature", "properties": row, "geometry": {"type": "Point", "coordinates": place}}
+            for place, row in zip(places, rows, strict=True)
+        ]
+        return {"type": "FeatureCollection", "features": features}
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the points as a pandas frame: x, y and the kept columns, named and ordered as in the input."""
@@ -315,7 +303,9 @@ class _LaidAside(SyntheticPoints):
 
     def chunks(self) -> Iterator[Chunk]:
         """Yield them from the file."""
-        return map(_as_chunk, vars(self)["laid"])
+        for table in vars(self)["laid"]:
+            places = np.column_stack([table.column(axis).to_numpy() for axis in range(2)])
+            yield Chunk(places, table.select(range(2, table.num_columns)) if table.num_columns > 2 else None)
 
 
 def _as_table(chunk: Chunk) -> pa.Table:
@@ -324,31 +314,6 @@ def _as_table(chunk: Chunk) -> pa.Table:
 
     names, columns = ([], []) if chunk.table is None else (chunk.table.column_names, chunk.table.columns)
     return pa.table([*map(pa.array, chunk.coordinates.T), *columns], names=["x", "y", *names])
-
-
-def _as_chunk(table: pa.Table) -> Chunk:
-    """Return what `_as_table` has put into a table."""
-    coordinates = np.column_stack([table.column(axis).to_numpy() for axis in range(2)])
-    return Chunk(coordinates, table.select(range(2, table.num_columns)) if table.num_columns > 2 else None)
-
-
-def keep_columns(
-    keep: Sequence[Column],
-    drawn: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]],
-    layout: Layout,
-    rng: np.random.Generator,
-    *,
-    count: int,
-    first: int = 0,
-) -> pa.Table | None:
-    """Return the kept columns of the first `count` points, from their codes and their places within the bins.
-
-    Before them, `first` points had an id of their own.
-    """
-    if not keep:
-        return None
-    codes, places = [codes[:count] for codes, _ in drawn], [places[:count] for _, places in drawn]
-    return kept_table(keep, codes, places, layout, rng, count=count, first=first)
 
 
 def _import(package: str) -> Any:
@@ -418,6 +383,24 @@ def codes_digest(chunks: Iterable[Codes]) -> str:
         for digest, column in zip(digests, codes, strict=True):
             digest.update(np.ascontiguousarray(column, dtype="<u2").tobytes())
     return hashlib.sha256(b"".join(digest.digest() for digest in digests)).hexdigest()
+
+
+def state_beside(
+    draft: Path,
+    output: Output,
+    statement: Statement,
+    key: SigningKey | None,
+    ready: Callable[[Mapping[str, Any]], None] | None,
+) -> Statement:
+    """Write the complete statement beside a draft; `ready` is told names and digests before they are put in place."""
+    files = tuple(map(describe_file, sorted((draft if draft.is_dir() else draft.parent).iterdir())))
+    complete = statement.with_output(output.model_copy(update={"files": files})).signed(key)
+    beside = statement_path(draft)
+    beside.write_text(complete.to_json(), encoding="utf-8", newline="\n")
+    if ready is not None:
+        digests = {file.name: file.sha256 for file in files} | {beside.name: file_digest(beside)}
+        ready({"file": draft.name, "rows": output.rows, "files": digests})
+    return complete
 
 
 def describe_file(path: Path) -> OutputFile:

@@ -9,7 +9,7 @@ import numpy as np
 from pointveil.cells import Ints, numbered
 from pointveil.columns import Column
 from pointveil.formats import Layout
-from pointveil.statement import Statement
+from pointveil.statement import Spend, Statement
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Share, Sites
 from pointveil.world import World
 
@@ -26,7 +26,7 @@ class ScriptedVault:
     kept_per_unit: int = 1
     by_person: bool = False
     max_points: int | None = None
-    asked: list[Share] = field(default_factory=list)
+    asked: list[Spend] = field(default_factory=list)
     layout: Layout = field(default_factory=lambda: Layout("csv", x="lon", y="lat"))
     keep: tuple[Column, ...] = ()  # columns that are kept beside the place
     rehearsal: bool = True
@@ -35,17 +35,17 @@ class ScriptedVault:
     @property
     def left(self) -> Fraction:
         """What may still be spent."""
-        return self.epsilon - sum((share.epsilon for share in self.asked), Fraction(0))
+        return self.epsilon - sum((spend.epsilon for spend in self.asked), Fraction(0))
 
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Answer from the script."""
-        self._spend(share)
+        self._spend(Spend(share.purpose, share.epsilon, "count", len(cells), self.points_per_unit))
         values = np.full(len(cells), self.everywhere) if self.script is None else self.script(cells, share)
         return NoisyCounts(np.asarray(values, dtype=np.int64), share.purpose, share.epsilon, self.points_per_unit)
 
     def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
         """Answer with the sum of the script's counts that are crowds; without a script, nobody is in one."""
-        self._spend(share)
+        self._spend(Spend(share.purpose, share.epsilon, "crowding", len(cells), self.points_per_unit * least))
         counts = np.zeros(1) if self.script is None else self.script(cells, share)
         value = np.array([counts[counts >= least].sum()], dtype=np.int64)
         return NoisyCounts(value, share.purpose, share.epsilon, self.points_per_unit * least)
@@ -53,8 +53,8 @@ class ScriptedVault:
     def scatter(self, regions: Sites, wanted: Ints, share: Share, *, max_uses: int = 1) -> NoisyPoints:
         """Answer with the sites of each region in turn."""
         del max_uses
-        self._spend(share)
         counts = regions.site_counts()
+        self._spend(Spend(share.purpose, share.epsilon, "scatter", len(counts), self.points_per_unit))
         wanted = np.where(counts > 0, np.maximum(wanted, 0), 0)
         region, number = numbered(wanted)
         return NoisyPoints(region, number % counts[region], share.purpose, share.epsilon, self.points_per_unit)
@@ -67,7 +67,7 @@ class ScriptedVault:
         statement = scripted_statement(self.world, self.asked, self.points_per_unit)
         return statement.model_copy(update={"columns": tuple(column.to_dict() for column in self.keep)})
 
-    def _spend(self, share: Share) -> None:
-        if share.epsilon > self.left:
-            raise ValueError(f"'{share.purpose}' asks for more than is left")
-        self.asked.append(share)
+    def _spend(self, spend: Spend) -> None:
+        if spend.epsilon > self.left:
+            raise ValueError(f"'{spend.purpose}' asks for more than is left")
+        self.asked.append(spend)

@@ -23,6 +23,7 @@ from pointveil.surveys import SURVEY_BEGINS, check_survey
 from pointveil.synthetic import STATEMENT, check_format, codes_digest, describe_file, points_digest, statement_path
 
 FARTHEST = 2.0**62  # lattice steps: no place on a map is so far away
+MOST_ROWS = 16  # points of a release in one byte of it: half a bit for a point, which takes many
 DOUBTS = ("is not signed", "NOT checked", "not every byte", "compare this with", "nothing was charged")
 PUBLIC = "that it is public is the operator's word, and was NOT checked"
 CHANGED = "{} was changed: its points are not those that were released."
@@ -210,6 +211,8 @@ def _check_points(path: Path | str, statement: Statement) -> None:
     output = statement.output
     if output is None:
         raise VerificationError(f"The statement in {_name(path)} says nothing about the points.")
+    if isinstance(path, Path) and output.rows > MOST_ROWS * _size(path):
+        raise VerificationError(f"{_name(path)} cannot hold {output.rows} points that were drawn.")
     with _refusing(f"{_name(path)} cannot be read:", (InputError,)):
         # The lattice of the first schema, whose statements do not say it, follows from the CRS.
         steps = output.steps_per_unit or (10**7 if is_geographic(output.crs) else 100)
@@ -219,6 +222,10 @@ def _check_points(path: Path | str, statement: Statement) -> None:
         raise VerificationError(CHANGED.format(_name(path)))
     if statement.columns and codes_digest(codes) != output.codes_sha256:
         raise VerificationError(f"{_name(path)} was changed: its kept columns are not those that were released.")
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else [path]))
 
 
 def open_released(path: Path | str, statement: Statement, output: Output) -> PointSource:

@@ -330,8 +330,7 @@ def test_an_unforeseen_error_tells_nothing(
     def fail(*_: object) -> None:
         raise RuntimeError("a record at 10.0012345, 50.0054321")
 
-    form, _ = desk.ACTIONS["files"]
-    monkeypatch.setitem(desk.ACTIONS, "files", (form, fail))
+    monkeypatch.setitem(desk.ACTIONS, "files", fail)
     with caplog.at_level(logging.DEBUG):
         answer = served.ask("files")
 

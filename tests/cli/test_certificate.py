@@ -72,6 +72,14 @@ def test_the_page_answers_who_what_why_and_how_much(release: Path, tmp_path: Pat
     assert "Not a person:" in text_of(tmp_path / "points.csv.certificate.html")
 
 
+def test_the_cap_of_a_copy_is_shown_as_that_of_any_other_dataset(release: Path, tmp_path: Path) -> None:
+    for name in ("copy", "others"):
+        assert run("certificate", tmp_path / f"{name}.csv", "--ledger", tmp_path / "ledger.db") == 0
+        page = text_of(tmp_path / f"{name}.csv.certificate.html")
+        assert f"name {name} point epsilon 2 cap epsilon 9; 7 is left" in page
+    assert {len(account.aliases) for account in pv.Ledger(tmp_path / "ledger.db").accounts()} == {0, 1}
+
+
 def test_whom_maps_must_name_comes_from_the_world(people_file: Path, world: World, tmp_path: Path) -> None:
     named = replace(world, attribution="© OpenStreetMap contributors, City <Office>")
     named.write(tmp_path / "world.gpkg")
@@ -99,12 +107,17 @@ def test_nothing_is_overwritten_and_the_name_must_fit(release: Path, tmp_path: P
     assert run("certificate", release, "--output", release, "--force") == 2
 
 
-def test_the_pdf_is_one_page(release: Path, tmp_path: Path) -> None:
+def test_the_pdf_is_one_page_however_much_the_operator_says(people_file: Path, world: World, tmp_path: Path) -> None:
     import shutil
 
     if not any(map(shutil.which, BROWSERS)):
         pytest.skip("needs Chromium on this machine")
-    assert run("certificate", release, "--pdf", "--ledger", tmp_path / "ledger.db") == 0
+    said = dict.fromkeys(("owner", "purpose", "period", "note"), "much to say " * 80)
+    pv.release(
+        people_file, world, output=tmp_path / "synthetic.csv", epsilon=1, method="ugrid-uni", key=None,
+        ledger=tmp_path / "ledger.db", keep=["name=category:a,b"], **said,  # type: ignore[arg-type]
+    )  # fmt: skip
+    assert run("certificate", tmp_path / "synthetic.csv", "--pdf", "--ledger", tmp_path / "ledger.db") == 0
 
     content = (tmp_path / "synthetic.csv.certificate.pdf").read_bytes()
     assert content.startswith(b"%PDF")

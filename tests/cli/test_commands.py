@@ -475,12 +475,43 @@ def test_after_a_release_only_the_sum_under_its_own_name_is_told(
     run: Run, people_file: Path, world_file: Path, tmp_path: Path
 ) -> None:
     base = ("--world", world_file, "-e", "0.5", "-m", "ugrid-uni", "--force")
-    run("synthesize", people_file, tmp_path / "a.csv", *base)
+    run("synthesize", people_file, tmp_path / "a.csv", *base, "--cap", "2")
 
     _, _, told = run("synthesize", people_file, tmp_path / "b.csv", *base, "--dataset", "copy")
 
     assert "Spent under the name 'copy' so far: epsilon 0.5; 2.5 of 3 is left." in told
     assert [account["spent"] for account in json.loads(run("ledger", "show", "--json")[1])] == ["1"]
+
+
+def test_a_cap_for_a_name_that_was_never_charged_is_set_and_the_name_that_was_meant_is_asked_about(
+    run: Run, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
+    base = ("--world", world_file, "-e", "0.5", "-m", "ugrid-uni")
+    assert "Nothing was charged" not in run("ledger", "cap", "people.parquet", "2")[2]  # the first of all
+    run("synthesize", people_file, tmp_path / "a.csv", *base)
+
+    code, _, told = run("ledger", "cap", "peple.parquet", "5")
+
+    assert code == 0
+    assert "Nothing was charged under this name so far. Did you mean 'people.parquet'?" in told
+    assert "Nothing was charged" not in run("ledger", "cap", "people.parquet", "4")[2]
+
+
+def test_the_log_says_with_which_charge_two_datasets_became_one(
+    run: Run, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
+    base = ("--world", world_file, "-e", "0.5", "-m", "ugrid-uni", "--force")
+    run("synthesize", people_file, tmp_path / "a.csv", *base)
+    run("synthesize", people_file, tmp_path / "b.csv", *base, "--dataset", "copy", "--cap", "9")
+
+    assert "one account since then: people.parquet, copy" in run("ledger", "log", "copy")[1]
+    assert [entry["joined"] for entry in json.loads(run("ledger", "log", "--json")[1])] == [
+        [],
+        ["people.parquet", "copy"],
+    ]
+    (account,) = json.loads(run("ledger", "show", "--json")[1])
+    assert [account["aliases"], account["cap"], account["spent"]] == [["copy"], "3", "1"]
+    assert run("ledger", "verify")[0] == 0
 
 
 def test_who_sits_at_a_terminal_is_asked_for_the_cap_once(
@@ -512,8 +543,9 @@ def test_who_sits_at_a_terminal_is_asked_for_the_cap_once(
         assert run(*base, "--quiet")[0] == 0
 
     assert len(asked) == 1
-    caps = {account["dataset"]: account["cap"] for account in json.loads(run("ledger", "show", "--json")[1])}
-    assert caps == {"other": "3", "people.parquet": "5"}
+    (account,) = json.loads(run("ledger", "show", "--json")[1])  # the same data: one account, with the lower cap
+    assert [account["dataset"], account["aliases"], account["cap"]] == ["other", ["people.parquet"], "3"]
+    assert pointveil.Ledger().named_cap("people.parquet") == 5
 
 
 def test_a_period_that_ends_before_it_starts_is_refused(

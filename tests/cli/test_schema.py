@@ -80,6 +80,16 @@ def test_all_columns_of_csv_are_text(tmp_path: Path) -> None:
     assert "[fare]  # text" in run(tmp_path / "trips.csv")
 
 
+def test_the_name_of_a_text_column_says_whether_it_may_be_a_time_or_an_id(tmp_path: Path) -> None:
+    """A list of ids, as one of categories would be, is the last thing to publish."""
+    (tmp_path / "trips.csv").write_text("lon,lat,scooter_id,ended_at,kind\n", encoding="utf-8")
+
+    found = json.loads(run(tmp_path / "trips.csv", "--json"))
+
+    assert [column["kind"] for column in found["columns"]] == ["id", "time", "category"]
+    assert 'kind = "id"  # invented ids' in found["toml"]
+
+
 def test_of_geojson_it_says_that_nothing_can_be_listed(tmp_path: Path) -> None:
     save(tmp_path / "trips.geojson", [shapely.Point(10, 50)], attributes=pa.table({"who": ["ann"]}))
 

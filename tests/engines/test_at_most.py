@@ -146,6 +146,19 @@ def test_a_number_and_its_text_are_one_person_whatever_its_size(number: int) -> 
     assert all(np.array_equal(word, words[0][0]) and named.all() for word, named in words)
 
 
+@pytest.mark.parametrize("number", [2.0**53, 2.0**53 + 2, 1.2345678901234567e18, -4e18, 1e22, 0.1, -0.0])
+def test_a_float_names_one_person_in_a_column_and_as_an_object(number: float) -> None:
+    """Beyond 2^53 the digits of the double itself are not the shortest ones that stand for it."""
+    chooser, text = AtMost(1), f"{Decimal(repr(number)):f}"
+
+    words = [
+        chooser.persons(names)[0].tolist()
+        for names in (person_column(pa.array([number])), person_values([number]), person_column(pa.array([text])))
+    ]
+
+    assert words[0] == words[1] == words[2]
+
+
 def test_records_that_name_nobody_are_dropped(plain_world: World) -> None:
     table = pa.table({"lon": [10.001] * 4, "lat": [50.001] * 4, "who": ["a", None, "a", "b"]})
 

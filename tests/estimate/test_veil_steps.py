@@ -8,7 +8,7 @@ import pytest
 from pointveil.cells import Bools, Leaves
 from pointveil.estimate import context
 from pointveil.estimate.context import neighbour_ratios, own_weight, regress
-from pointveil.estimate.posterior import Estimates, denoise, posterior
+from pointveil.estimate.posterior import Estimates, denoise, likeliest_law, posterior
 from pointveil.estimate.road_law import Pieces, at_most, fit_factors, grouped, learn_road_law, settle, shrink
 from pointveil.estimate.totals import at_most_the_total, block_doubts, fuse_blocks, match_totals, within_noise
 from pointveil.ground import leaves_from_levels, raster_of
@@ -58,6 +58,30 @@ def test_the_posterior_knows_two_kinds_apart() -> None:
 
     assert estimates.mean[noisy == 4].mean() < 1.5
     assert estimates.mean[noisy == 16].mean() > 18
+
+
+@pytest.mark.parametrize(("epsilon", "mean"), [(0.001, 40.0), (0.3, 900.0), (5.0, 3.0), (40.0, 2000.0)])
+def test_the_likeliest_law_is_that_of_plain_expectation_maximisation(epsilon: float, mean: float) -> None:
+    rng = np.random.default_rng(3)
+    noise = rng.geometric(-np.expm1(-epsilon), (2, 1000))
+    seen, times = np.unique(rng.exponential(mean, 1000).astype(np.int64) + noise[0] - noise[1], return_counts=True)
+    truths = np.arange(max(seen[-1], 0) + 1, dtype=np.float64)
+    likelihood = np.exp(-np.minimum(epsilon * np.abs(seen[:, None] - truths), 600.0))
+    law = np.full(len(truths), 1 / len(truths))
+    for _ in range(80):
+        law = law * (likelihood.T @ (times / (likelihood @ law)))
+        law /= law.sum()
+
+    found = likeliest_law(seen, times, truths, epsilon)
+
+    assert found == pytest.approx(law, rel=1e-9, abs=1e-12)
+
+
+def test_a_noisy_count_that_no_noise_explains_has_an_estimate_all_the_same() -> None:
+    estimates = posterior(np.array([-5000, 3, 4]), 1.0)
+
+    assert np.isfinite(estimates).all()
+    assert estimates.mean[1:] == pytest.approx([3, 4], abs=1)
 
 
 def test_a_leafs_own_count_does_not_enter_its_neighbourhood(blocks: Leaves) -> None:

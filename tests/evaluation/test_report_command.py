@@ -93,6 +93,17 @@ def test_both_pages_are_written_and_told_apart(
     assert '"real"' not in page.read_text().split('id="data">')[1].split("</script>")[0]
 
 
+def test_a_release_for_another_world_is_told(
+    run: Run, people_file: Path, release: Path, world: World, world_file: Path, tmp_path: Path
+) -> None:
+    west, south, east, north = world.boundary.bounds
+    World.make((west - 0.001, south, east, north)).write(tmp_path / "wider.gpkg")
+
+    told = [run(people_file, release, "--world", place)[2] for place in (world_file, tmp_path / "wider.gpkg")]
+
+    assert ["was made for another world" in text for text in told] == [False, True]
+
+
 def test_no_page_for_a_release_is_made_of_other_points(
     run: Run, people_file: Path, release: Path, world_file: Path, tmp_path: Path
 ) -> None:

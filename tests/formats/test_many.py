@@ -245,7 +245,7 @@ def test_every_source_has_a_public_name_without_a_secret(source: Any, name: str)
     "url", ["http://me:SECRET@host/x.csv", "hdfs://me:SECRET@host/x.csv", "file://me:SECRET@host/x.csv"]
 )
 def test_an_address_that_cannot_be_read_says_so_without_its_password(url: str) -> None:
-    with pytest.raises(InputError, match=r"x\.csv cannot be read: an address begins with") as caught:
+    with pytest.raises(InputError, match=r"x\.csv cannot be reached: an address begins with") as caught:
         open_points(url)
 
     assert "SECRET" not in str(caught.value)

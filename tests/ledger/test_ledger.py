@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 import pointveil
 from pointveil.errors import BudgetError, InputError
-from pointveil.ledger import book as ledger_book
 from pointveil.ledger import schema as ledger_schema
-from pointveil.ledger.book import DEFAULT_CAP, Ledger, default_ledger_path
+from pointveil.ledger.accounts import DEFAULT_CAP, append_charge
+from pointveil.ledger.book import Ledger, default_ledger_path
 from pointveil.ledger.entries import Charge, exact
 from pointveil.ledger.schema import FIELDS, append, fingerprint, genesis, link, seal
 
@@ -292,35 +292,144 @@ def test_new_content_under_a_known_name_spends_the_same_budget(ledger: Ledger) -
     assert len(ledger.accounts()) == 1
 
 
-def test_a_name_and_a_content_of_two_accounts_charge_both_and_both_need_room(ledger: Ledger) -> None:
+def test_a_name_and_a_content_of_two_accounts_make_them_one_with_one_cap(ledger: Ledger) -> None:
+    ledger.set_cap("b", 4)
     spend(ledger, "a", b"one", "0.5")
-    spend(ledger, "b", b"two", "1.5")
+    spend(ledger, "b", b"two", 1)
 
     charge = spend(ledger, "a", b"two", 1)
 
-    assert [account.spent for account in ledger.accounts()] == [Fraction(3, 2), Fraction(5, 2)]
+    (account,) = ledger.accounts()
+    assert (account.name, account.aliases) == ("b", ("a",))
+    assert [account.cap, account.spent, account.charges] == [3, Fraction(5, 2), 3]
     assert [charge.spent_before, charge.spent_after] == [Fraction(3, 2), Fraction(5, 2)]
-    with pytest.raises(BudgetError, match=r"0\.5 left"):
-        spend(ledger, "a", b"two", 1)
-    assert [account.spent for account in ledger.accounts()] == [Fraction(3, 2), Fraction(5, 2)]
+    assert [charge.named_before, charge.named_after] == [Fraction(1, 2), Fraction(3, 2)]
+    for name, content in (("a", b"one"), ("b", b"two"), ("b", None), ("new", b"two")):
+        with pytest.raises(BudgetError, match=r"0\.5 left: cap 3, spent 2\.5"):
+            spend(ledger, name, content, 1)
+    assert [line.joined for line in ledger.log()] == [(), (), ("b", "a")]
+    assert ledger.set_cap("a", 5).left == Fraction(5, 2)
+    assert ledger.find("b") == ledger.find("a")
     assert ledger.verify() == []
 
 
-def test_data_that_are_alike_spend_the_same_budget_and_all_accounts_that_are_alike_need_room(ledger: Ledger) -> None:
+def test_accounts_that_cannot_afford_a_release_together_stay_apart_and_nothing_is_charged(ledger: Ledger) -> None:
+    spend(ledger, "a", b"one", 2)
+    spend(ledger, "b", b"two", 1)
+    head = ledger.head()
+
+    with pytest.raises(BudgetError, match=r"'b' \(one account with 'a'\) has epsilon 0 left: cap 3, spent 3"):
+        spend(ledger, "b", b"one", "0.1")
+
+    assert [account.spent for account in ledger.accounts()] == [2, 1]
+    assert ledger.head() == head
+
+
+def test_copies_of_copies_with_caps_of_their_own_never_spend_more_than_one_cap(ledger: Ledger) -> None:
+    """Each file has places in common with the one before it only, and each was given a cap under its name first."""
+    granted = 0
+    for number in range(8):
+        ledger.set_cap(f"copy {number}", 3)
+        alike = [b"place %d" % place for place in (number, number + 1)]
+        try:
+            ledger.charge(dataset=f"copy {number}", content=b"%d" % number, alike=alike, epsilon=1, purpose={})
+        except BudgetError:
+            break
+        granted += 1
+
+    assert granted == 3
+    assert [account.spent for account in ledger.accounts() if account.charges] == [3]
+    assert ledger.verify() == []
+
+
+def test_data_that_are_alike_spend_the_same_budget_and_join_the_accounts_that_they_are_like(ledger: Ledger) -> None:
+    ledger.set_cap("a", 9)
+    ledger.set_cap("b", 8)
     first: dict[str, Any] = {"epsilon": 1, "purpose": {}}
     ledger.charge(dataset="a", content=b"one", alike=[b"p", b"q"], **first)
     ledger.charge(dataset="b", content=b"two", alike=[b"r"], **first)
 
     copy = ledger.charge(dataset="copy", content=b"three", alike=[b"q", b"s"], **first)
+    assert [account.spent for account in ledger.accounts()] == [2, 1]
     both = ledger.charge(dataset="mixture", content=b"four", alike=[b"s", b"r"], **first)
 
-    assert [(account.name, *account.aliases) for account in ledger.accounts()] == [("a", "copy", "mixture"), ("b",)]
-    assert [account.spent for account in ledger.accounts()] == [3, 2]
+    (account,) = ledger.accounts()
+    assert (account.name, account.aliases) == ("a", ("b", "copy", "mixture"))
+    assert [account.cap, account.spent, account.charges] == [8, 4, 4]
     assert [copy.named_after, both.named_after] == [1, 1]
-    with pytest.raises(BudgetError):
-        ledger.charge(dataset="new", content=b"five", alike=[b"r", b"s"], **first)
-    assert [account.spent for account in ledger.accounts()] == [3, 2]
     assert ledger.verify() == []
+
+
+def test_what_was_reserved_before_two_accounts_became_one_is_given_back_to_the_one(ledger: Ledger) -> None:
+    for name in "ab":
+        ledger.set_cap(name, 9)
+    spend(ledger, "a", b"one", 1)
+    reserved = spend(ledger, "b", b"two", 2, request="monday", seed=7)
+    spend(ledger, "a", b"two", "0.5")
+
+    again = spend(ledger, "b", b"two", 2, request="monday", seed=7)
+    ledger.stop(reserved.entry, Fraction(1, 100))
+    ledger.stop(reserved.entry, Fraction(1, 100))
+
+    assert (again.entry, again.named_after) == (reserved.entry, 2)
+    (account,) = ledger.accounts()
+    assert [account.spent, account.charges] == [Fraction(151, 100), 3]
+    assert account.units == (("not recorded", Fraction(151, 100)),)
+    assert ledger.verify() == []
+
+
+def test_a_crash_between_joining_and_charging_leaves_two_accounts_and_the_next_try_joins_them(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spend(ledger, "a", b"one", "0.5")
+    spend(ledger, "b", b"two", "0.5")
+    head = ledger.head()
+
+    def crash(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("pointveil.ledger.book.append_charge", crash)
+        with pytest.raises(KeyboardInterrupt):
+            spend(ledger, "a", b"two", 1)
+    assert (ledger.head(), len(ledger.accounts())) == (head, 2)
+
+    spend(ledger, "a", b"two", 1)
+    assert [account.spent for account in ledger.accounts()] == [2]
+    assert ledger.verify() == []
+
+
+def test_the_cap_under_a_name_does_not_depend_on_the_data(ledger: Ledger) -> None:
+    ledger.set_cap("a", 2)
+    spend(ledger, "a", b"one", "0.5")
+    ledger.set_cap("copy", 5)
+    for name, content in (("copy", b"one"), ("unsaid", b"one"), ("other", b"two")):
+        spend(ledger, name, content, "0.5")
+
+    assert [ledger.named_cap(name) for name in ("a", "copy", "unsaid", "other")] == [2, 5, 3, 3]
+    assert [account.cap for account in ledger.accounts()] == [2, 3]
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 3), st.booleans()), max_size=12))
+@settings(max_examples=15, deadline=None)
+def test_all_that_was_ever_charged_together_is_one_account(steps: list[tuple[int, int, int, bool]]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Ledger(Path(folder, "ledger.db"))
+        groups: list[tuple[set[str], int]] = []  # what has met, and the millionths that were spent on it
+        for number, (name, content, place, stops) in enumerate(steps):
+            known, price = {f"n{name}", f"c{content}", f"p{place}"}, 10**6
+            prints: dict[str, Any] = {"content": b"c%d" % content, "alike": [b"p%d" % place]}
+            ledger.set_cap(f"n{name}", 100)
+            charge = ledger.charge(dataset=f"n{name}", epsilon=1, purpose={"n": number}, **prints)
+            if stops:
+                ledger.stop(charge.entry, Fraction(1, 100))
+                price = 10**4
+            met = [group for group in groups if group[0] & known]
+            groups = [group for group in groups if group not in met]
+            groups.append((known.union(*(names for names, _ in met)), price + sum(spent for _, spent in met)))
+
+        assert sorted(spent for _, spent in groups) == sorted(account.spent * 10**6 for account in ledger.accounts())
+        assert not steps or ledger.verify() == []
 
 
 def test_a_content_that_an_older_version_knew_learns_what_it_is_like(ledger: Ledger) -> None:
@@ -488,7 +597,7 @@ def test_unreadable_data_are_charged_by_name_and_no_two_names_become_one_account
     assert [account.spent for account in ledger.accounts()] == [2, 1]
 
 
-def test_a_request_whose_data_can_be_read_at_last_also_charges_the_account_of_their_content(ledger: Ledger) -> None:
+def test_a_request_whose_data_can_be_read_at_last_joins_the_account_of_their_content(ledger: Ledger) -> None:
     spend(ledger, "a", b"one", 2)
     unread = spend(ledger, "b", None, request="monday", seed=7)
 
@@ -497,7 +606,7 @@ def test_a_request_whose_data_can_be_read_at_last_also_charges_the_account_of_th
     spend(ledger, "b", b"one", request="monday", seed=7)
 
     assert read.entry == unread.entry
-    assert [account.spent for account in ledger.accounts()] == [3, 1]
+    assert [(account.name, account.spent, account.charges) for account in ledger.accounts()] == [("a", 3, 2)]
     assert read.named_after == 1
     assert ledger.verify() == []
     with pytest.raises(InputError, match="not those"):
@@ -549,52 +658,57 @@ def test_a_charge_does_not_read_all_those_before_it(ledger: Ledger) -> None:
                 return 0
 
             book.set_progress_handler(count, 1)  # called for every step of SQLite's machine
-            ledger_book.append_charge(book, 1, entry, "trips", 1, exact="1/1000000", purpose="{}")
+            append_charge(book, 1, entry, "trips", 1, exact="1/1000000", purpose="{}")
 
     assert 0 < steps[-1] <= steps[1] * 1.1
 
 
 def test_a_charge_refuses_to_build_on_a_row_that_was_changed(used: Ledger) -> None:
-    for row in ("kind = 'charge' AND account = 1", "kind = 'cap' AND account = 1", "id = (SELECT max(id) FROM event)"):
+    for row in ("kind = 'charge' AND account = 1", "kind = 'link'", "id = (SELECT max(id) FROM event)"):
         clean = used.path.read_bytes()
         newest = f"(SELECT max(id) FROM event WHERE {row})"  # noqa: S608 - ours
         tamper(used, f"UPDATE event SET micro = 1000000000, time = 'then' WHERE id = {newest}")  # noqa: S608 - ours
 
         with pytest.raises(InputError, match="changed by hand"):
-            spend(used, "a", b"one")
+            spend(used, "a", b"one", "0.1")
         used.path.write_bytes(clean)
+
+
+def older(path: Path, version: int) -> tuple[Ledger, str]:
+    """Return a ledger as an older version made it, and the hash of its last event."""
+    path.touch(0o600)
+    with closing(sqlite3.connect(path, isolation_level=None)) as book:
+        book.executescript(Path(__file__).with_name(f"version_{version}.sql").read_text(encoding="utf-8"))
+        book.execute("PRAGMA journal_mode = WAL")
+        book.execute(f"PRAGMA application_id = {ledger_schema.APPLICATION}")
+        book.execute(f"PRAGMA user_version = {version}")
+        (head,) = book.execute("SELECT hash FROM event ORDER BY id DESC").fetchone()
+    return Ledger(path), head.hex()
 
 
 @pytest.fixture
 def first_version(tmp_path: Path) -> Ledger:
     """A ledger made by the first version: two accounts, a finished request, and one that was never finished."""
-    path = tmp_path / "first.db"
-    path.touch(0o600)
-    with closing(sqlite3.connect(path, isolation_level=None)) as book:
-        book.executescript(Path(__file__).with_name("version_1.sql").read_text(encoding="utf-8"))
-        book.execute("PRAGMA journal_mode = WAL")
-        book.execute(f"PRAGMA application_id = {ledger_schema.APPLICATION}")
-        book.execute("PRAGMA user_version = 1")
-    return Ledger(path)
+    return older(tmp_path / "first.db", 1)[0]
 
 
 HEAD_OF_THE_FIRST = "b42dfe1d3b16aad80bd25e91f9373e95292880a5df5a9b7d8f14d274fb37a3d0"
 
 
 def test_a_ledger_of_the_first_version_is_continued_and_nothing_of_it_is_lost(first_version: Ledger) -> None:
-    first, second = first_version.accounts()
+    (one,) = first_version.accounts()  # of two: the last release was charged to both
 
-    assert [first.name, first.spent, first.cap, first.charges] == ["a", 3, 10, 2]
-    assert [second.name, second.spent, second.cap] == ["b", Fraction(2_333_334, 10**6), Fraction(15, 2)]
+    assert [one.name, one.aliases, one.cap, one.charges] == ["a", ("b",), Fraction(15, 2), 3]
+    assert one.spent == Fraction(3_333_334, 10**6)
     finished = first_version.find_request("monday", {**PURPOSE, "crs": ""})
     assert finished is not None
     assert (finished.survey, finished.seed) == (b"survey", 5)
     assert first_version.find_request("tuesday", PURPOSE) is None  # its noise may have been seen
     charge = spend(first_version, "b", b"two", 2, request="tuesday", seed=1)
     assert charge.published()["spent_before"] == "1166667/500000"
-    assert charge.spent_before == Fraction(2_333_334, 10**6)
+    assert charge.spent_before == one.spent
     assert first_version.verify([HEAD_OF_THE_FIRST, charge.chain]) == []
-    with pytest.raises(BudgetError, match=r"3\.166666 left"):
+    with pytest.raises(BudgetError, match=r"2\.166666 left"):
         spend(first_version, "b", b"two", 4)
 
 
@@ -612,24 +726,31 @@ def test_a_ledger_of_the_first_version_that_was_changed_is_refused_and_left_alon
 
 
 def test_a_ledger_of_the_second_version_is_continued_and_can_give_back(tmp_path: Path) -> None:
-    path = tmp_path / "second.db"
-    path.touch(0o600)
-    with closing(sqlite3.connect(path, isolation_level=None)) as book:
-        book.executescript(Path(__file__).with_name("version_2.sql").read_text(encoding="utf-8"))
-        book.execute("PRAGMA journal_mode = WAL")
-        book.execute(f"PRAGMA application_id = {ledger_schema.APPLICATION}")
-        book.execute("PRAGMA user_version = 2")
-        (head,) = book.execute("SELECT hash FROM event ORDER BY id DESC").fetchone()
-    second = Ledger(path)
+    second, head = older(tmp_path / "second.db", 2)
 
     charge = spend(second, "b", b"two", 1)
     second.stop(charge.entry, Fraction(1, 100))
 
-    assert [(account.name, account.spent) for account in second.accounts()] == [
-        ("b", Fraction(101, 100)),
-        ("a", Fraction(1_333_334, 10**6)),
-    ]
-    assert second.verify([head.hex()]) == []
+    (one,) = second.accounts()  # of two: a release was charged to both
+    assert [one.name, one.aliases, one.spent, one.charges] == ["b", ("a",), Fraction(1_343_334, 10**6), 3]
+    assert second.verify([head]) == []
+
+
+def test_a_ledger_of_the_third_version_is_continued_and_accounts_that_were_charged_together_become_one(
+    tmp_path: Path,
+) -> None:
+    """A copy was given a cap of its own, and a copy of that copy was charged to the second account alone."""
+    third, head = older(tmp_path / "third.db", 3)
+
+    first, apart = third.accounts()
+
+    assert [first.name, first.aliases, first.cap, first.charges] == ["trips", ("copy", "other"), 2, 4]
+    assert first.spent == Fraction(1, 2) + 1 + Fraction(1, 400) + Fraction(1, 8)  # what both were charged counts once
+    assert [apart.name, apart.spent] == ["apart", Fraction(1, 8)]
+    assert [third.named_cap(name) for name in ("trips", "copy", "other", "apart")] == [3, 2, 3, 3]
+    with pytest.raises(BudgetError, match=r"0\.3725 left"):
+        spend(third, "other", b"three", "0.5")
+    assert third.verify([head]) == []
 
 
 # --- races and crashes ------------------------------------------------------------------------------------
@@ -704,14 +825,15 @@ def used_bytes(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     ledger.finish(charge.entry, survey=b"survey", seed=5, output={})
     ledger.record_output(charge.entry, {"files": {"a.csv": "ab"}})
     spend(ledger, "b", b"two", "1/3")
-    spend(ledger, "b", b"one", 1)
+    spend(ledger, "b", b"one", "1")
+    spend(ledger, "c", b"three", 1)
     assert ledger.verify() == []
     return ledger.path.read_bytes()
 
 
 @pytest.fixture
 def used(tmp_path: Path, used_bytes: bytes) -> Ledger:
-    """A ledger with every kind of event, and two accounts charged by one release."""
+    """A ledger with every kind of event, in which the third release made two accounts one."""
     path = tmp_path / "used.db"
     path.write_bytes(used_bytes)
     path.chmod(0o600)
@@ -743,17 +865,26 @@ def insert(used: Ledger, kind: Any, **fields: Any) -> None:
         append(book, kind, **fields)
 
 
-PAID = {"name": "a", "exact": "8", "purpose": "{}", "entry": 9, "charges": 3, "named": 9}
+PAID = {"name": "a", "exact": "8", "purpose": "{}", "entry": 9, "charges": 4, "named": 9}
+SPENT = 2_333_334
+LINKED = {"account": 1, "number": 3, "entry": 3, "exact": "3", "micro": 3 * 10**6, "spent": SPENT + 10**6, "charges": 4}
 
 
 @pytest.mark.parametrize(
     ("kind", "fields", "reason"),
     [
-        ("charge", {"account": 1, "micro": 8 * 10**6, "spent": 10 * 10**6, **PAID}, "over the cap"),
+        ("charge", {"account": 1, "micro": 8 * 10**6, "spent": SPENT + 8 * 10**6, **PAID}, "over the cap"),
         ("charge", {"account": 1, "micro": 1, "spent": 3 * 10**6, **PAID}, "does not carry the sum"),
         ("charge", {"account": 1, "micro": 1, **PAID}, "does not carry the sum"),
         ("charge", {"account": 9, "micro": 1, "spent": 1, **PAID}, "over the cap"),
-        ("charge", {"account": 1, "micro": 0, "spent": 2 * 10**6, **PAID}, "CHECK"),
+        ("charge", {"account": 2, "micro": 1, "spent": 333_335, **PAID, "charges": 2}, "over the cap"),
+        ("charge", {"account": 1, "micro": 0, "spent": SPENT, **PAID}, "CHECK"),
+        ("link", {**LINKED, "spent": SPENT}, "all that was spent"),
+        ("link", {**LINKED, "charges": 3}, "all that was spent"),
+        ("link", {**LINKED, "micro": 4 * 10**6}, "lower cap"),
+        ("link", {**LINKED, "number": 2}, "only two accounts"),
+        ("link", {**LINKED, "account": 3, "number": 1}, "only two accounts"),
+        ("link", {**LINKED, "entry": None}, "CHECK"),
         ("charge", {"account": 1, "micro": None, **PAID}, "over the cap"),
         ("name", {"account": 2, "name": "a"}, "account already"),
         ("finish", {"entry": 1, "seed": "1", "output": "{}", "survey": b""}, "not finished"),
@@ -842,6 +973,13 @@ def rewrite(book: sqlite3.Connection) -> None:
         ("UPDATE event SET kind = 'refund' WHERE kind = 'charge'", "no event is of the kind 'refund'"),
         ("UPDATE event SET spent = spent - 1 WHERE entry = 3", "the sums of account 1 are wrong"),
         ("UPDATE event SET named = 0 WHERE entry = 2", "the sums of account 2 are wrong"),
+        ("UPDATE event SET spent = spent - 1 WHERE kind = 'link'", "sums or the cap of account 1 are wrong"),
+        ("UPDATE event SET charges = 1 WHERE kind = 'link'", "sums or the cap of account 1 are wrong"),
+        ("UPDATE event SET micro = 9000000, exact = '9' WHERE kind = 'link'", "sums or the cap of account 1 are wrong"),
+        ("UPDATE event SET number = 9 WHERE kind = 'link'", "joined that is none"),
+        ("UPDATE event SET number = 1 WHERE kind = 'link'", "joined that is none"),
+        ("UPDATE event SET account = 2 WHERE kind = 'charge' AND entry = 3", "charged over its cap"),
+        ("UPDATE event SET account = 2 WHERE kind = 'cap' AND id > 12", "become a part of another"),
         ("UPDATE event SET spent = NULL WHERE entry = 3", "the sums of account 1 are wrong"),
         ("UPDATE event SET number = 1 WHERE kind = 'answer'", "an answer of entry 1 is out of place"),
         ("UPDATE event SET entry = 2 WHERE kind = 'output'", "written without being finished"),
@@ -859,8 +997,8 @@ def test_only_an_anchor_kept_elsewhere_shows_that_the_whole_chain_was_made_anew(
     assert used.verify([anchor]) == []
 
     honest = (
-        "UPDATE event SET micro = 1, exact = '1/1000000', spent = charges, named = CASE entry WHEN 3 THEN 2 ELSE 1 END "
-        "WHERE kind = 'charge'"
+        "UPDATE event SET micro = iif(kind = 'link', micro, 1), exact = iif(kind = 'link', exact, '1/1000000'), "
+        "spent = charges, named = iif(kind = 'link', NULL, iif(entry = 3, 2, 1)) WHERE kind IN ('charge', 'link')"
     )
     problems = tamper(used, honest, anew=True)
 
@@ -872,7 +1010,7 @@ def test_only_an_anchor_kept_elsewhere_shows_that_the_whole_chain_was_made_anew(
 
 def test_an_older_copy_put_back_is_shown_by_an_anchor(used: Ledger) -> None:
     older = used.path.read_bytes()
-    anchor = spend(used).chain
+    anchor = spend(used, content=b"new").chain
     used.path.write_bytes(older)
 
     assert "rolled back" in used.verify([anchor])[0]
@@ -966,7 +1104,7 @@ def test_another_database_is_refused(tmp_path: Path) -> None:
 def test_a_ledger_of_a_newer_version_is_refused(ledger: Ledger) -> None:
     spend(ledger)
     with raw(ledger) as book:
-        book.execute("PRAGMA user_version = 4")
+        book.execute("PRAGMA user_version = 5")
 
     all_fail(ledger, "Install a newer Pointveil")
 

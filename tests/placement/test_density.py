@@ -72,7 +72,7 @@ def test_points_move_a_little_until_squares_have_what_is_expected(
     part = running[-1] / count
     at = np.sort(np.random.default_rng(2).random(count)) * part + np.arange(count) * part
 
-    moved = evening.even_out(masses.raster, masses.mass, at, np.random.default_rng(3))
+    moved = evening.even_out(masses.raster, masses.mass, running, at, np.random.default_rng(3))
 
     assert np.abs(moved - at).max() <= part
     assert (moved != at).mean() > 0.02

@@ -326,7 +326,7 @@ LINES = (
     ),
     Line(
         "caps rounded up",
-        "ledger.book",
+        "ledger.accounts",
         "math.floor(cap * MICRO)",
         "math.ceil(cap * MICRO)",
         probes.thirds_are_rounded_up,

@@ -1,5 +1,6 @@
 """Ways in which one record, one thread or one failure could have told something: each was tried, and none does."""
 
+import dataclasses
 import os
 import sys
 import threading
@@ -19,6 +20,7 @@ from pointveil.cells import Everywhere, Grid
 from pointveil.cli import main
 from pointveil.engines import local, spark
 from pointveil.errors import BudgetError, InputError
+from pointveil.formats import PointSource
 from pointveil.ledger import Ledger
 from pointveil.vault import Share, Vault
 from pointveil.vault import vault as vault_module
@@ -144,6 +146,38 @@ def test_a_failure_carries_nothing_of_the_points(cells: TooMuch | Broken, plain_
     assert caught.value.__cause__ is None
 
 
+@dataclasses.dataclass
+class Failing:
+    """Cells that fail in a way of their own."""
+
+    fault: Exception
+
+    def __len__(self) -> int:
+        return 1
+
+    def locate(self, xy: np.ndarray) -> np.ndarray:
+        del xy
+        raise self.fault
+
+
+def test_no_failure_says_of_which_kind_it_is(plain_world: World) -> None:
+    """A record may decide what goes wrong, so the words are the same."""
+    said = set()
+    for fault in (
+        KeyError("x"),
+        ValueError(),
+        OSError(5, "disk"),
+        ZeroDivisionError(),
+        UnicodeError(),
+        StopIteration(),
+    ):
+        with pytest.raises(RuntimeError) as caught:
+            Vault.open(table(), plain_world, epsilon=1, ledger=None).count(Failing(fault), WHOLE)
+        said.add(str(caught.value))
+
+    assert len(said) == 1
+
+
 class TooLong(np.ndarray):
     """An array of which no part can be taken for want of memory, which tells how long the part would be."""
 
@@ -206,6 +240,25 @@ def test_a_file_that_changes_between_questions_is_refused(
 
     with pytest.raises(RuntimeError, match="changed while it was read"):
         vault.count(Everywhere(), Share("second", Fraction(1, 2)))
+
+
+@pytest.mark.parametrize("person", [None, "who"])
+def test_a_file_that_changes_while_its_only_question_is_answered_is_refused(
+    plain_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, person: str | None
+) -> None:
+    path = tmp_path / "live.parquet"
+    pq.write_table(table(100, who=["a"] * 100), path)
+    vault = Vault.open(path, plain_world, epsilon=1, person=person, ledger=None)
+    honest = PointSource.batches
+
+    def batches(self: PointSource) -> Any:
+        yield from honest(self)
+        os.utime(path, ns=(1, 1))
+
+    monkeypatch.setattr(PointSource, "batches", batches)
+
+    with pytest.raises(RuntimeError, match="changed while it was read"):
+        vault.count(Everywhere(), WHOLE)
 
 
 def test_only_a_rehearsal_takes_other_randomness(plain_world: World) -> None:

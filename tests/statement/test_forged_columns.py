@@ -229,7 +229,7 @@ def test_answers_about_one_column_cannot_be_passed_off_as_those_about_another(su
     path = tmp_path / "people.survey"
     path.write_bytes(dataclasses.replace(surveyed, answers=tuple(answers)).to_bytes())
 
-    with pytest.raises(VerificationError, match="answers of the survey"):
+    with pytest.raises(VerificationError, match="not those to the questions"):
         verify(path)
     with pytest.raises(VerificationError):
         Survey.read(path)

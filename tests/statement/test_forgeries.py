@@ -10,6 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from pointveil.cli import main
@@ -17,6 +20,7 @@ from pointveil.errors import VerificationError
 from pointveil.releases import synthesize
 from pointveil.statement import Statement, digest_of
 from pointveil.statement.document import PROMISES, plain_words
+from pointveil.statement.wording import THEOREMS
 from pointveil.synthetic import describe_file, statement_path
 from pointveil.vault import Vault
 from pointveil.verification import verify
@@ -227,6 +231,58 @@ def test_points_that_are_nowhere_are_not_passed_over(release: Path) -> None:
     forge(release, {**content, "output": output})
 
     seconds_until_refused(release)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "any one person with all their points, and their family of 3",
+        "any one person with all their points (at most 3 of them are used) and all that they say",
+        "any one pеrson with all their points (at most 3 of them are used)",
+        "any one person with all their points (at most ３ of them are used)",
+    ],
+)
+def test_the_protected_unit_is_one_that_there_is(unit: str, release: Path) -> None:
+    """Not one that promises more, though all words that follow from it are changed, too."""
+    content = original(release)
+    promise = plain_words(content["guarantee"]["epsilon"], unit)
+
+    forge(release, {**content, "guarantee": {**content["guarantee"], "unit": unit}, "in_plain_words": promise})
+
+    seconds_until_refused(release)
+
+
+@pytest.mark.parametrize(("question", "sensitivity"), [("count", 3), ("count", 128), ("crowding", 1), ("crowding", 7)])
+def test_a_sensitivity_fits_the_points_of_a_person(question: str, sensitivity: int, release: Path) -> None:
+    """Three of each are used, with 64 votes each; a crowd counts for so many times as it has people at least."""
+    content = original(release)
+    place = ("questions", len(content["questions"]) - 1)
+    asked = {**content["questions"][-1], "question": question, "theorem": THEOREMS[question]}
+    forge(release, changed(content, place, {**asked, "sensitivity": 6 if question == "crowding" else 192}))
+    verify(release)
+
+    forge(release, changed(content, place, {**asked, "sensitivity": sensitivity}))
+
+    seconds_until_refused(release)
+
+
+def test_a_small_file_of_many_equal_points_is_refused_before_they_are_read(
+    people_file: Path, world: World, tmp_path: Path
+) -> None:
+    """Few bytes can stand for any number of equal rows; those of a release are not equal."""
+    release, many = tmp_path / "synthetic.parquet", 20_000_000
+    synthesize(Vault.open(people_file, world, epsilon=1, ledger=None), "ugrid-uni", count=5).write(release, key=None)
+    equal = [pa.array(np.full(many // 20, 10.001)), pa.array(np.full(many // 20, 50.001))]
+    with pq.ParquetWriter(release, pa.schema([("lon", pa.float64()), ("lat", pa.float64())])) as file:
+        for _ in range(20):
+            file.write_batch(pa.record_batch(equal, names=["lon", "lat"]))
+    content = original(release)
+    output = {**content["output"], "rows": many, "files": [describe_file(release).model_dump()]}
+    forge(release, {**content, "output": output})
+
+    assert seconds_until_refused(release) < SECONDS / 2
+    with pytest.raises(VerificationError, match="cannot hold"):
+        verify(release)
 
 
 def test_links_and_pipes_are_not_followed(people_file: Path, world: World, tmp_path: Path) -> None:

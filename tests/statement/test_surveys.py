@@ -4,6 +4,7 @@ import dataclasses
 import io
 import json
 import time
+import warnings
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,8 @@ from pointveil.cli import main
 from pointveil.errors import InputError, VerificationError
 from pointveil.releases import draw
 from pointveil.releases import survey as ask
-from pointveil.statement import SigningKey
+from pointveil.statement import SigningKey, digest_of
+from pointveil.statement.wording import NUMERICS, SAMPLERS, SOURCES
 from pointveil.surveys import Survey
 from pointveil.vault import NoisyCounts, Vault
 from pointveil.verification import verify
@@ -105,6 +107,13 @@ EXCHANGES: dict[str, Callable[[Content, Path], Content]] = {
     "no JSON": lambda it, _: {**it, "survey.json": b"\xff"},
     "no statement": lambda it, _: {name: part for name, part in it.items() if name != "statement.json"},
     "a giant statement": lambda it, _: {**it, "statement.json": b" " * 10**8},
+    "a stranger's file in it": lambda it, _: {**it, "people.csv": b"lon,lat\n"},
+    "a way out of it": lambda it, _: {**it, "../people.csv": b"lon,lat\n"},
+    "an answer more than it says": lambda it, _: {**it, "answers/9-values.npy": it["answers/0-values.npy"]},
+    "a fact more than it has": lambda it, _: described(it, lambda d: d.update(more=1)),
+    "a truth for a number": lambda it, _: described(it, lambda d: d.update(version=True)),
+    "a text for a number": lambda it, _: described(it, lambda d: d["answers"][0].update(points_per_unit="1")),
+    "a list of columns": lambda it, _: described(it, lambda d: d.update(layout=[])),
 }  # fmt: skip
 
 
@@ -126,6 +135,104 @@ def test_what_was_exchanged_is_noticed_and_not_drawn_from(
         main(["draw", str(path), str(tmp_path / "drawn.csv")])
     assert stopped.value.code in {2, 4}
     assert not (tmp_path / "drawn.csv").exists()
+
+
+def bomb(content: Content) -> bytes:
+    """A megabyte that unpacks to a thousand."""
+    zeros = b"\0" * 2**20
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, part in content.items():
+            with archive.open(name, "w") as file:
+                for _ in range(1000 if name == "world.gpkg" else 0):
+                    file.write(zeros)
+                file.write(part)
+    return buffer.getvalue()
+
+
+def zipped(content: Content, kind: int, *, wrong: bool = False) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", kind) as archive:
+        for name, part in content.items():
+            archive.writestr(name, part)
+    whole = bytearray(buffer.getvalue())
+    place = whole.find(b"world.gpkg") + 40
+    whole[place : place + 20] = b"\xff" * 20 if wrong else whole[place : place + 20]
+    return bytes(whole)
+
+
+def twice(content: Content) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, part in [("survey.json", b"{}"), *content.items()]:
+            archive.writestr(name, part)
+    return buffer.getvalue()
+
+
+ARCHIVES: dict[str, Callable[[Content], bytes]] = {
+    "bytes after it": lambda it: zipped(it, zipfile.ZIP_DEFLATED) + b"lon,lat\n",
+    "bytes before it": lambda it: zipped(it, zipfile.ZIP_DEFLATED)[:40] + zipped(it, zipfile.ZIP_DEFLATED),
+    "a name twice": twice,
+    "another packing": lambda it: zipped(it, zipfile.ZIP_LZMA),
+    "a damaged part": lambda it: zipped(it, zipfile.ZIP_DEFLATED, wrong=True),
+    "a damaged part, packed otherwise": lambda it: zipped(it, zipfile.ZIP_BZIP2, wrong=True),
+    "a bomb": bomb,
+}
+
+
+@pytest.mark.parametrize("forged", ARCHIVES.values(), ids=ARCHIVES)
+def test_an_archive_that_no_survey_is_is_refused_within_a_second(
+    forged: Callable[[Content], bytes], path: Path, tmp_path: Path
+) -> None:
+    path.write_bytes(forged(unpacked(path)))
+
+    start = time.process_time()
+    with pytest.raises(VerificationError):
+        verify(path)
+    assert time.process_time() - start < 1
+    with pytest.raises(SystemExit) as stopped:
+        main(["draw", str(path), str(tmp_path / "drawn.csv")])
+    assert stopped.value.code in {2, 4}
+
+
+def bound_anew(content: Content, change: Callable[[dict[str, Any]], object]) -> Content:
+    """Change a statement as a forger does who makes all its digests anew."""
+    statement = json.loads(content["statement.json"])
+    del statement["digest"]
+    change(statement)
+    text = json.dumps({**statement, "digest": digest_of(statement)}, indent=2, ensure_ascii=False) + "\n"
+    return {**content, "statement.json": text.encode()}
+
+
+OTHERWISE: dict[str, Callable[[dict[str, Any]], object]] = {
+    "fewer cells": lambda it: it["questions"][1].update(cells=7),
+    "more cells than any question has": lambda it: it["questions"][2].update(cells=10**9),
+    "a larger world": lambda it: it["domain"].update(bounds=[9.0, 49.0, 11.0, 51.0]),
+    "a world without roads": lambda it: it["domain"].update(roads=False),
+    "a finer lattice": lambda it: it["domain"].update(lattice=1e-9),
+    "another CRS of the world": lambda it: it["domain"].update(crs="EPSG:4258"),
+    "a seed that was none": lambda it: it["randomness"].update(source="a seeded generator"),
+    "another noise's source": lambda it: it["randomness"].update(source=SOURCES["opendp"]),
+    "another noise in one question": lambda it: it["questions"][1].update(sampler=SAMPLERS["count", "opendp"]),
+    "another noise's numbers": lambda it: it.update(numerics=NUMERICS["opendp"]),
+}
+
+
+@pytest.mark.parametrize("change", OTHERWISE.values(), ids=OTHERWISE)
+def test_a_statement_that_fits_its_own_digests_must_fit_the_answers_and_the_world(
+    change: Callable[[dict[str, Any]], object], path: Path
+) -> None:
+    content = unpacked(path)
+    pack(path, bound_anew(content, lambda _: None))
+    verify(path)
+
+    pack(path, bound_anew(content, change))
+
+    with pytest.raises(VerificationError):
+        verify(path)
+    with pytest.raises(VerificationError):
+        Survey.read(path)
 
 
 def test_a_survey_in_order_is_verified_and_drawn_from(path: Path, made: Survey) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyproj
 import pytest
 from numpy.typing import NDArray
 
@@ -288,6 +289,21 @@ def test_points_in_another_crs_are_brought_into_the_world(crs: str, people: Coor
     points = gpd.GeoDataFrame(geometry=gpd.points_from_xy(*people.T), crs="EPSG:4326").to_crs(crs)
 
     assert abs(exact(points, world) - exact(frame(people), world)) <= 1
+
+
+@pytest.mark.parametrize("crs", ["EPSG:3857", "EPSG:32632", "EPSG:2056"])
+@pytest.mark.parametrize("odd", [1e30, -1e9, float("inf"), float("nan")])
+def test_a_place_that_cannot_be_brought_into_the_world_is_just_a_bad_record(
+    crs: str, odd: float, people: Coordinates, world: World
+) -> None:
+    there = pyproj.Transformer.from_crs("EPSG:4326", crs, always_xy=True)
+    x, y = there.transform(*people.T)
+    good = pa.table({"x": x, "y": y})
+    more = pa.table({"x": [*x, odd, x[0]], "y": [*y, odd, odd]})
+
+    assert Vault.rehearse(more, world, epsilon=1, seed=1, crs=crs).exact_count(Everywhere()).tolist() == (
+        Vault.rehearse(good, world, epsilon=1, seed=1, crs=crs).exact_count(Everywhere()).tolist()
+    )
 
 
 def test_a_request_that_is_charged_once_is_not_answered_twice(people: Coordinates, world: World) -> None:

@@ -1,1 +1,1 @@
-"""A page on the owner's own machine: the whole way from a file to a release, in a browser."""
+"""A page on the owner's own machine: passes the owner's maps on to their browser, and reads no record itself."""

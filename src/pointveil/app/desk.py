@@ -1,19 +1,20 @@
 """What the page can ask for: one function for each action, in a table."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path, PurePosixPath
-from typing import Any, Self
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field, FiniteFloat, model_validator
+from pydantic import Field, FiniteFloat
 from shapely import polygons, to_geojson, total_bounds
 
 from pointveil.app.folder import Folder
-from pointveil.app.orders import Asked, Epsilon, Keep, Order, Text, python, shell
+from pointveil.app.orders import Epsilon, Keep, Order, Text, python, shell
 from pointveil.app.work import Tell, Works
-from pointveil.checking import guess_use
+from pointveil.columns.names import guess_use
 from pointveil.errors import InputError
 from pointveil.evaluation import evaluate
 from pointveil.evaluation.points import form, kept_columns, read_points
@@ -41,6 +42,11 @@ LAYERS = (".geojson", ".json", ".gpkg", ".shp", ".fgb", ".parquet", ".geoparquet
 KINDS = {"out_of_bounds": POLYGONS, "land": POLYGONS, "roads": LINES}
 PAID = {ANSWERED_BEFORE, CHARGED_BEFORE}
 Answer = dict[str, Any]
+Bounds = tuple[FiniteFloat, FiniteFloat, FiniteFloat, FiniteFloat]
+Corners = Annotated[tuple[tuple[FiniteFloat, FiniteFloat], ...], Field(max_length=5000)]  # in degrees
+Amount = Annotated[str, Field(max_length=100)]
+Many = Annotated[int, Field(ge=1, le=10**9)]
+Some = Annotated[int, Field(ge=1, le=10**6)]
 
 
 @dataclass
@@ -52,109 +58,7 @@ class Desk:
     works: Works = field(default_factory=Works)
 
 
-class Nothing(Asked):
-    """No parameters."""
-
-
-class Data(Asked):
-    """A private file."""
-
-    data: str = Text
-
-
-class Place(Asked):
-    """A file with a world."""
-
-    world: str = Text
-
-
-class Layers(Asked):
-    """Files with the layers of a world."""
-
-    water: str | None = None
-    land: str | None = None
-    roads: str | None = None
-
-    def named(self) -> dict[str, str]:
-        """Return the layers that were given, as `World.make` calls them."""
-        given = {"out_of_bounds": self.water, "land": self.land, "roads": self.roads}
-        return {name: file for name, file in given.items() if file}
-
-
-class NewWorld(Layers):
-    """A world to be made: its bounds or the corners of its boundary, and files with its layers."""
-
-    output: str = Text
-    bounds: tuple[FiniteFloat, FiniteFloat, FiniteFloat, FiniteFloat] | None = None
-    corners: tuple[tuple[FiniteFloat, FiniteFloat], ...] = Field((), max_length=5000)  # in degrees
-    crs: str = "EPSG:4326"
-
-    @model_validator(mode="after")
-    def _one(self) -> Self:
-        if (self.bounds is None) != (len(self.corners) > 2) or (self.corners and self.crs != "EPSG:4326"):
-            raise ValueError("Give bounds, or three corners or more in degrees")
-        return self
-
-
-class Offer(Asked):
-    """An order, and for the first one of a file the most that may ever be spent on it."""
-
-    order: Order
-    cap: str | None = Field(None, max_length=100)
-
-
-class Press(Offer):
-    """An order, with the price that the owner saw when pressing."""
-
-    price: str = Field(max_length=100)
-
-
-class Guess(Asked):
-    """A world, an epsilon, and about how many points there are, or how many people with how many points each."""
-
-    world: str = Text
-    epsilon: Epsilon
-    points: int | None = Field(None, ge=1, le=10**9)
-    persons: int | None = Field(None, ge=1, le=10**9)
-    per_person: int | None = Field(None, ge=1, le=10**6)
-    max_points: int | None = Field(None, ge=1, le=10**6)
-    keep: tuple[Keep, ...] = ()
-
-
-class Released(Asked):
-    """A synthetic file."""
-
-    output: str = Text
-
-
-class Part(Asked):
-    """A file of a release."""
-
-    output: str = Text
-    part: str = Text
-
-
-class Page(Asked):
-    """A synthetic file and its world."""
-
-    output: str = Text
-    world: str = Text
-
-
-class Look(Asked):
-    """A release to look at beside the real points; with all measures, or the maps alone."""
-
-    order: Order
-    measures: bool = False
-
-
-class Named(Asked):
-    """A piece of work."""
-
-    work: str = Text
-
-
-def files(desk: Desk, _: Nothing) -> Answer:
+def files(desk: Desk) -> Answer:
     """List the files of the folder by what they may be used for; nothing but names."""
     names = desk.folder.files()
     stated = {name for name in names if statement_path(Path(name)).as_posix() in names}
@@ -168,34 +72,40 @@ def files(desk: Desk, _: Nothing) -> Answer:
     }
 
 
-def columns(desk: Desk, asked: Data) -> Answer:
+def columns(desk: Desk, data: Text) -> Answer:
     """Return names and types of the columns: no value, no count, no extent."""
-    found = read_schema(desk.folder.file(asked.data))["columns"]
+    found = read_schema(desk.folder.file(data))["columns"]
     return {
         "columns": None if found is None else [one | {"guess": guess_use(one["name"])} for one in found],
         "words": {
-            "shell": shell("schema", asked.data),
-            "python": f"from pointveil.reading import read_schema\n\nread_schema({asked.data!r})",
+            "shell": shell("schema", data),
+            "python": f"from pointveil.reading import read_schema\n\nread_schema({data!r})",
         },
     }
 
 
-def world(desk: Desk, asked: Place) -> Answer:
+def world(desk: Desk, world: Text) -> Answer:
     """Return a world as a map, and in a sentence."""
-    place = World.read(desk.folder.file(asked.world))
+    place = World.read(desk.folder.file(world))
     return {
         "map": encode_map(place),
         "about": repr(place).removeprefix("<World: ").removesuffix(">"),
         "words": {
             "shell": "# The world is a file already: give it to the other commands with --world.",
-            "python": python("pv.World.read", asked.world),
+            "python": python("pv.World.read", world),
         },
     }
 
 
-def ground(desk: Desk, asked: Layers) -> Answer:
+def _named(water: str | None, land: str | None, roads: str | None) -> dict[str, str]:
+    """Return the layers that were given, as `World.make` calls them."""
+    given = {"out_of_bounds": water, "land": land, "roads": roads}
+    return {name: file for name, file in given.items() if file}
+
+
+def ground(desk: Desk, water: str | None = None, land: str | None = None, roads: str | None = None) -> Answer:
     """Return layers as a map to draw a world on, in degrees; nothing if there are none, or too far apart for a map."""
-    layers: dict[str, Any] = {name: desk.folder.file(file) for name, file in asked.named().items()}
+    layers: dict[str, Any] = {name: desk.folder.file(file) for name, file in _named(water, land, roads).items()}
     try:
         shapes = [read_layer(path, kinds=KINDS[name]).to_crs("EPSG:4326") for name, path in layers.items()]
         if not shapes:
@@ -207,57 +117,74 @@ def ground(desk: Desk, asked: Layers) -> Answer:
     return {"map": encode_map(place), "frame": {"x": x, "y": y, "across": east - x, "up": north - y}}
 
 
-def make_world(desk: Desk, asked: NewWorld) -> Answer:
-    """Make a world of a boundary and layers; a boundary of corners is kept as a file beside it."""
-    named = asked.named()
+def make_world(
+    desk: Desk,
+    output: Text,
+    bounds: Bounds | None = None,
+    corners: Corners = (),
+    crs: str = "EPSG:4326",
+    water: str | None = None,
+    land: str | None = None,
+    roads: str | None = None,
+) -> Answer:
+    """Make a world of bounds or corners, and layers; a boundary of corners is kept as a file beside it."""
+    if (bounds is None) != (len(corners) > 2) or (corners and crs != "EPSG:4326"):
+        raise InputError("Give bounds, or three corners or more in degrees.")
+    named = _named(water, land, roads)
     layers: dict[str, Any] = {name: desk.folder.file(file) for name, file in named.items()}
-    boundary = asked.bounds or polygons([asked.corners])
-    made = World.make(boundary, crs=asked.crs, **layers)
-    target, drawn = desk.folder.inside(asked.output), f"{asked.output.removesuffix('.gpkg')}-boundary.geojson"
-    if asked.corners:
+    made = World.make(bounds or polygons([corners]), crs=crs, **layers)
+    target, drawn = desk.folder.inside(output), f"{output.removesuffix('.gpkg')}-boundary.geojson"
+    if corners:
         outline = desk.folder.inside(drawn)
         refuse_existing(target, outline, force=False)
         write_whole(outline, lambda path: path.write_text(to_geojson(made.boundary)))
     made.write(target)
-    crs = {} if asked.crs == "EPSG:4326" else {"crs": asked.crs}
-    flags = [(f"--{'water' if name == 'out_of_bounds' else name}", file) for name, file in (named | crs).items()]
-    sides = ",".join(f"{side:.10g}" for side in asked.bounds or ())
-    given = ("--boundary", drawn) if asked.corners else ("--bounds", sides)
-    call = python("made = pv.World.make", drawn if asked.corners else asked.bounds, **named, **crs)
+    named |= {} if crs == "EPSG:4326" else {"crs": crs}
+    flags = [(f"--{'water' if name == 'out_of_bounds' else name}", file) for name, file in named.items()]
+    given = ("--boundary", drawn) if corners else ("--bounds", ",".join(f"{side:.10g}" for side in bounds or ()))
+    call = python("made = pv.World.make", drawn if corners else bounds, **named)
     return {
         "words": {
-            "shell": shell("world", asked.output, given, *flags),
-            "python": f"{call}\nmade.write({asked.output!r})",
+            "shell": shell("world", output, given, *flags),
+            "python": f"{call}\nmade.write({output!r})",
         }
     }
 
 
-def foretell(desk: Desk, asked: Guess) -> Answer:
+def foretell(
+    desk: Desk,
+    world: Text,
+    epsilon: Epsilon,
+    points: Many | None = None,
+    persons: Many | None = None,
+    per_person: Some | None = None,
+    max_points: Some | None = None,
+    keep: tuple[Keep, ...] = (),
+) -> Answer:
     """Foretell how good releases would be, by epsilon, from a crowd invented in this world: no data are touched."""
-    place = desk.folder.file(asked.world)
-    tried: dict[str, Any] = {"epsilons": sorted({*EPSILONS, asked.epsilon}, key=Fraction)}
-    tried |= {"max_points": [asked.max_points]} if asked.max_points else {}
-    about = asked.model_dump(include={"points", "persons", "per_person"}, exclude_none=True)
-    kept = [one.column() for one in asked.keep]
-    name = f"foretell-{asked.model_dump_json()}"
+    place = desk.folder.file(world)
+    tried: dict[str, Any] = {"epsilons": sorted({*EPSILONS, epsilon}, key=Fraction)}
+    tried |= {"max_points": [max_points]} if max_points else {}
+    given = {"points": points, "persons": persons, "per_person": per_person}
+    about: dict[str, Any] = {name: number for name, number in given.items() if number is not None}
+    kept = [one.column() for one in keep]
+    name = "foretell-" + hashlib.sha256(repr((world, epsilon, tried, about, keep)).encode()).hexdigest()[:20]
     desk.works.start(name, lambda _: plan(place, keep=kept, **tried, **about).to_dict(), anew=True)
     flags = {"points": "--points-about", "persons": "--persons", "per_person": "--per-person", "epsilons": "--epsilon"}
     options = [(flags[option], value) for option, value in about.items()]
     options += [(flags.get(option, "--max-points"), ",".join(map(str, values))) for option, values in tried.items()]
-    keep = [one.option() for one in asked.keep]
-    named = tried | ({"keep": keep} if keep else {})
+    texts = [one.option() for one in keep]
     return {
         "work": name,
         "words": {
-            "shell": shell("plan", ("--world", asked.world), *options, *(("--keep", one) for one in keep)),
-            "python": python("pv.plan", asked.world, **about, **named),
+            "shell": shell("plan", ("--world", world), *options, *(("--keep", text) for text in texts)),
+            "python": python("pv.plan", world, **about, **tried, **({"keep": texts} if texts else {})),
         },
     }
 
 
-def quote(desk: Desk, asked: Offer) -> Answer:
+def quote(desk: Desk, order: Order, cap: Amount | None = None) -> Answer:
     """Check everything public and say what the release would cost; nothing is charged."""
-    order = asked.order
     request = order.request(desk.folder.root)
     output = _output(desk, order)
     data, place = desk.folder.file(order.data), desk.folder.file(order.world)
@@ -274,7 +201,7 @@ def quote(desk: Desk, asked: Offer) -> Answer:
         "reads": layout.geometry or f"{layout.x} (x) and {layout.y} (y)",
         "crs": short_name(layout.crs),
         "account": None if account is None else account.to_dict(),
-        "words": order.words(request, None if account else asked.cap),
+        "words": order.words(request, None if account else cap),
     }
 
 
@@ -285,34 +212,33 @@ def _output(desk: Desk, order: Order) -> Path:
     return desk.folder.inside(order.output)
 
 
-def press(desk: Desk, asked: Press) -> Answer:
+def press(desk: Desk, order: Order, price: Amount, cap: Amount | None = None) -> Answer:
     """Make a release, if the price is the one that the owner saw; the same order again is charged once."""
-    order, request = asked.order, asked.order.request(desk.folder.root)
+    request = order.request(desk.folder.root)
     under_way = desk.works.find(request)
     if under_way is None or under_way.state not in {"waiting", "running"}:
-        price = quote(desk, asked)["price"]
-        if asked.price != price:
-            raise InputError(f"The price is epsilon {price}, and not {asked.price}. Look again, then press.")
+        wanted = quote(desk, order, cap)["price"]
+        if price != wanted:
+            raise InputError(f"The price is epsilon {wanted}, and not {price}. Look again, then press.")
     data, place, output = desk.folder.file(order.data), desk.folder.file(order.world), _output(desk, order)
 
     def do(_: Tell) -> Answer:
-        cap = None if desk.ledger.find(data.name) else asked.cap
-        made = release(data, place, output=output, ledger=desk.ledger, request=request, cap=cap, **order.options())
+        first = None if desk.ledger.find(data.name) else cap
+        made = release(data, place, output=output, ledger=desk.ledger, request=request, cap=first, **order.options())
         return {"rows": len(made), "output": order.output, "statement": made.statement.promise}
 
     desk.works.start(request, do, anew=not output.exists())
     return {"work": request}
 
 
-def work(desk: Desk, asked: Named) -> Answer:
+def work(desk: Desk, work: Text) -> Answer:
     """Say how far a piece of work is."""
-    found = desk.works.find(asked.work)
+    found = desk.works.find(work)
     return {"state": "unknown"} if found is None else found.to_dict()
 
 
-def look(desk: Desk, asked: Look) -> Answer:
+def look(desk: Desk, order: Order, measures: bool = False) -> Answer:  # noqa: FBT001, FBT002 - the page names it
     """Compare with the real points, for the owner's eyes: the maps, or all measures too."""
-    order = asked.order
     data, place, output = (desk.folder.file(name) for name in (order.data, order.world, order.output))
     places = {name: value for name, value in order.options().items() if name in {"columns", "crs"}}
 
@@ -322,11 +248,11 @@ def look(desk: Desk, asked: Look) -> Answer:
         def step(done: int, total: int, title: str) -> None:
             tell(f"Measuring {done + 1} of {total}: {title}")
 
-        some = None if asked.measures else ()
+        some = None if measures else ()
         result = evaluate(data, output, World.read(place), measures=some, progress=step, **places)
-        return report_data(result) if asked.measures else map_data(result)
+        return report_data(result) if measures else map_data(result)
 
-    name = f"look-{asked.measures}-{order.request(desk.folder.root)}"
+    name = f"look-{measures}-{order.request(desk.folder.root)}"
     desk.works.start(name, do, anew=True)
     given = [("--columns", ",".join(order.columns))] if order.columns else []
     given += [("--crs", order.crs)] if order.crs else []
@@ -342,64 +268,64 @@ def look(desk: Desk, asked: Look) -> Answer:
     }
 
 
-def check_release(desk: Desk, asked: Released) -> Answer:
+def check_release(desk: Desk, output: Text) -> Answer:
     """Verify a release against its statement and the ledger."""
-    path = desk.folder.file(asked.output)
+    path = desk.folder.file(output)
     found = verify(path, ledger=desk.ledger.path)
-    output = found.statement.output
-    parts = [] if output is None else [file.name for file in output.files]
+    written = found.statement.output
+    parts = [] if written is None else [file.name for file in written.files]
     return {
         "checks": list(found.passed),
         "caveats": list(found.caveats),
         "parts": [*parts, statement_path(path).name],
         "statement": str(found.statement),
         "words": {
-            "shell": shell("verify", asked.output, ("--ledger", desk.ledger.path)),
-            "python": python("pv.verify", asked.output, ledger=str(desk.ledger.path)),
+            "shell": shell("verify", output, ("--ledger", desk.ledger.path)),
+            "python": python("pv.verify", output, ledger=str(desk.ledger.path)),
         },
     }
 
 
-def share(desk: Desk, asked: Page) -> Answer:
+def share(desk: Desk, output: Text, world: Text) -> Answer:
     """Return the page that goes with a release, as HTML: nothing on it comes from the real points."""
-    path, place = desk.folder.file(asked.output), World.read(desk.folder.file(asked.world))
+    path, place = desk.folder.file(output), World.read(desk.folder.file(world))
     about = verify(path).statement
     points = read_points(path, place, **form(about), keep=kept_columns(about))
     return {"name": f"{path.stem}.html", "page": release_page(points, place, about)}
 
 
-def certify(desk: Desk, asked: Released) -> Answer:
+def certify(desk: Desk, output: Text) -> Answer:
     """Return a certificate of a release that verifies: one page to print, sign and file."""
-    path = desk.folder.file(asked.output)
+    path = desk.folder.file(output)
     found = verify(path, ledger=desk.ledger.path)
     page = certificate(found.statement, checks=found.passed, caveats=found.caveats)
     return {"name": f"{path.name}.certificate.html", "page": page}
 
 
-def download(desk: Desk, asked: Part) -> Path:
+def download(desk: Desk, output: Text, part: Text) -> Path:
     """Return the path of a file that may be downloaded: a part of a release that verifies, or its statement."""
-    path = desk.folder.file(asked.output)
-    output = verify(path).statement.output
-    parts = {file.name for file in output.files} if output is not None else set()
-    if asked.part not in parts | {statement_path(path).name}:
+    path = desk.folder.file(output)
+    written = verify(path).statement.output
+    parts = {file.name for file in written.files} if written is not None else set()
+    if part not in parts | {statement_path(path).name}:
         raise InputError(f"{path.name} is a release, and what was asked for is no part of it.")
-    return desk.folder.file((PurePosixPath(asked.output).parent / asked.part).as_posix())
+    return desk.folder.file((PurePosixPath(output).parent / part).as_posix())
 
 
-ACTIONS: dict[str, tuple[type[Asked], Callable[[Desk, Any], Answer | Path]]] = {
-    "files": (Nothing, files),
-    "columns": (Data, columns),
-    "world": (Place, world),
-    "ground": (Layers, ground),
-    "make-world": (NewWorld, make_world),
-    "foretell": (Guess, foretell),
-    "quote": (Offer, quote),
-    "release": (Press, press),
-    "work": (Named, work),
-    "look": (Look, look),
-    "verify": (Released, check_release),
-    "share": (Page, share),
-    "certificate": (Released, certify),
-    "download": (Part, download),
+ACTIONS: dict[str, Callable[..., Answer | Path]] = {
+    "files": files,
+    "columns": columns,
+    "world": world,
+    "ground": ground,
+    "make-world": make_world,
+    "foretell": foretell,
+    "quote": quote,
+    "release": press,
+    "work": work,
+    "look": look,
+    "verify": check_release,
+    "share": share,
+    "certificate": certify,
+    "download": download,
 }
-"""Action → what it takes, and what does it."""
+"""What does each action; its parameters are what a page may send."""

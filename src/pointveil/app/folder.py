@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 
 from pointveil.errors import InputError
@@ -15,15 +16,9 @@ PATTERN = set("*?[\\:")  # a pattern or an address, which could lead to other fi
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder of the owner's.
+    """A folder of the owner's."""
 
-    Parameters
-    ----------
-    root
-        Where it is; a link to it is followed once, here.
-    """
-
-    root: Path
+    root: Path  # a link to it is followed once, by `open`
 
     @classmethod
     def open(cls, path: Path) -> "Folder":
@@ -34,12 +29,7 @@ class Folder:
 
     def files(self) -> list[str]:
         """Return the names of all files, in order; hidden ones and links are left out."""
-        found = []
-        for name in _walk(self.root, ""):
-            found.append(name)
-            if len(found) == MOST:
-                break
-        return sorted(found)
+        return sorted(islice(_walk(self.root, ""), MOST))
 
     def inside(self, name: str) -> Path:
         """Return the path of a file, new or not, whose name was given by the page; refuse any that leads out."""

@@ -45,17 +45,10 @@ class Gate:
     A token opens the door once, within a minute, and is traded for two things: a cookie, and a secret that the page
     keeps in its `sessionStorage`. A browser sends a cookie to every port of a host, so whoever runs another server on
     this machine may see it; storage belongs to one port, so the secret is what counts.
-
-    Parameters
-    ----------
-    port
-        Where the server listens, on 127.0.0.1 and nowhere else.
-    clock
-        Tells the time in seconds, for tests that cannot wait a minute.
     """
 
-    port: int
-    clock: Callable[[], float] = time.monotonic
+    port: int  # where the server listens, on 127.0.0.1 and nowhere else
+    clock: Callable[[], float] = time.monotonic  # seconds; another for tests that cannot wait a minute
     cookie: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     _tokens: dict[str, float] = field(default_factory=dict, repr=False)  # until when each may be used

@@ -1,19 +1,22 @@
 """What the owner asks for on the page, and the same as a command line and as Python."""
 
 import hashlib
+import inspect
 import shlex
+from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from pointveil.columns import Column, from_dict
 from pointveil.columns.declared import BODIES
 from pointveil.errors import InputError
 from pointveil.vault import exact_epsilon
 
-Text = Field(min_length=1, max_length=1000)
+Text = Annotated[str, Field(min_length=1, max_length=1000)]
 Epsilon = Annotated[str, Field(max_length=100), AfterValidator(lambda text: str(exact_epsilon(text)))]
 Words = dict[str, str]  # "shell" and "python"
 
@@ -27,7 +30,7 @@ class Asked(BaseModel):
 class Keep(Asked):
     """A column to keep: its kind, and what is public about it, as after the colon of --keep."""
 
-    name: str = Text
+    name: Text
     kind: str
     text: str = Field("", max_length=20_000)
 
@@ -47,9 +50,9 @@ class Keep(Asked):
 class Order(Asked):
     """A release that the owner may ask for; names of files are within the folder."""
 
-    data: str = Text
-    world: str = Text
-    output: str = Text
+    data: Text
+    world: Text
+    output: Text
     epsilon: Epsilon
     columns: tuple[str, str] | None = None
     crs: str | None = None
@@ -58,11 +61,6 @@ class Order(Asked):
     keep: tuple[Keep, ...] = ()
     small: bool = False  # go on even if the noisy total is hardly more than noise
 
-    @property
-    def price(self) -> Fraction:
-        """What it costs, unless it was paid before."""
-        return Fraction(self.epsilon)
-
     def request(self, root: Path) -> str:
         """Return the name of this very order: asked for twice, after any mishap, it is charged once."""
         return "app-" + hashlib.sha256(f"{root}\n{self.model_dump_json()}".encode()).hexdigest()[:20]
@@ -70,7 +68,7 @@ class Order(Asked):
     def options(self) -> dict[str, Any]:
         """Return what `release` takes beside the files."""
         kept = {"keep": [one.column() for one in self.keep]} if self.keep else {}
-        return self._given() | kept | {"epsilon": self.price}
+        return self._given() | kept | {"epsilon": Fraction(self.epsilon)}
 
     def _given(self) -> dict[str, Any]:
         """Return the options that were chosen, as `release` calls them."""
@@ -97,6 +95,16 @@ class Order(Asked):
             ),
             "python": python("pv.release", self.data, self.world, **options),
         }
+
+
+@cache
+def form_of(action: Callable[..., object]) -> type[Asked]:
+    """Return what a page must send for an action: the parameters of the function that does it, after the desk."""
+    _, *parameters = inspect.signature(action).parameters.values()
+    fields: dict[str, Any] = {
+        each.name: (each.annotation, ... if each.default is each.empty else each.default) for each in parameters
+    }
+    return create_model(action.__name__, __base__=Asked, **fields)
 
 
 def shell(*parts: object) -> str:

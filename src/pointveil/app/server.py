@@ -16,23 +16,18 @@ from pydantic import ValidationError
 from pointveil.app.desk import ACTIONS, Desk
 from pointveil.app.folder import Folder
 from pointveil.app.gate import LIFE, Gate, Guarded, Opening
+from pointveil.app.orders import form_of
 from pointveil.app.work import told
 from pointveil.errors import InputError, PointveilError, missing_extra
 from pointveil.evaluation.report.pages import ASSETS as REPORT
 
 ASSETS = files("pointveil.app") / "assets"
 STATIC = {
-    "enter.js": (ASSETS, "text/javascript"),
-    "app.js": (ASSETS, "text/javascript"),
-    "sketch.js": (ASSETS, "text/javascript"),
-    "app.css": (ASSETS, "text/css"),
-    "outline.json": (ASSETS, "application/json"),  # coasts and borders of Natural Earth, in the public domain
-    # The report's own code, shared with the page.
-    "maps.js": (REPORT, "text/javascript"),
-    "charts.js": (REPORT, "text/javascript"),
-    "page.js": (REPORT, "text/javascript"),
-    "page.css": (REPORT, "text/css"),
+    **dict.fromkeys(("enter.js", "app.js", "sketch.js", "app.css"), ASSETS),
+    "outline.json": ASSETS,  # coasts and borders of Natural Earth, in the public domain
+    **dict.fromkeys(("maps.js", "charts.js", "page.js", "page.css"), REPORT),  # the report's own, shared with the page
 }
+KINDS = {".js": "text/javascript", ".css": "text/css", ".json": "application/json"}
 DOWNLOAD = "application/octet-stream"
 
 
@@ -56,20 +51,18 @@ def application(desk: Desk, gate: Gate) -> Any:
         return answer
 
     async def asset(request: Request) -> Response:
-        found = STATIC.get(request.path_params["name"])
-        if found is None:
+        name = request.path_params["name"]
+        if name not in STATIC:
             return Response("There is nothing here.", status_code=404, media_type="text/plain")
-        folder, kind = found
-        return Response((folder / request.path_params["name"]).read_bytes(), media_type=kind)
+        return Response((STATIC[name] / name).read_bytes(), media_type=KINDS[Path(name).suffix])
 
     async def action(request: Request) -> Response:
-        known = ACTIONS.get(request.path_params["name"])
-        if known is None:
+        do = ACTIONS.get(request.path_params["name"])
+        if do is None:
             return JSONResponse({"error": "There is no such action."}, status_code=404)
-        form, do = known
         try:
-            asked = form.model_validate_json(await request.body())
-            answer = await run_in_threadpool(do, desk, asked)
+            asked = form_of(do).model_validate_json(await request.body())
+            answer = await run_in_threadpool(do, desk, **dict(asked))
         except ValidationError as fault:
             return JSONResponse({"error": _plain(fault)}, status_code=400)
         except (PointveilError, OSError) as fault:
@@ -111,20 +104,9 @@ def listen(port: int) -> socket.socket:
 
 
 def serve(data: Path, *, port: int, browser: bool, tell: Callable[[str], None], asked: Callable[[], bool]) -> None:
-    """Serve until stopped.
+    """Serve the folder `data` until stopped, on a port (0 for any).
 
-    Parameters
-    ----------
-    data
-        The folder that the page may see.
-    port
-        Where to listen; 0 for any.
-    browser
-        Whether to open a browser.
-    tell
-        Shows a line to the owner.
-    asked
-        Waits until the owner asks for a new link; False if that can never be.
+    `tell` shows a line to the owner; `asked` waits until they ask for a new link, and is False if that can never be.
     """
     try:
         import uvicorn

@@ -13,18 +13,10 @@ Codes = Sequence[Any]  # one (n,) array of whole numbers for each kept column
 
 @dataclass(frozen=True, eq=False)
 class CodedCells:
-    """Every pair of a place and of the bins that a record's codes stand for; a record is in exactly one, or in none.
+    """Every pair of a place and of the bins that a record's codes stand for; a record is in exactly one, or in none."""
 
-    Parameters
-    ----------
-    places
-        Cells that look at the place alone.
-    looked_up
-        For each thing to know: the number of the kept column, and (codes,) the bin of each of its codes.
-    """
-
-    places: Any
-    looked_up: tuple[tuple[int, Ints], ...]
+    places: Any  # cells that look at the place alone
+    looked_up: tuple[tuple[int, Ints], ...]  # the number of a kept column, and (codes,) the bin of each of its codes
     reads_codes: ClassVar[bool] = True
 
     def __len__(self) -> int:

@@ -47,15 +47,11 @@ class LandTest:
                 raster.take(cell, out=found[block], mode="clip")
         near = np.flatnonzero(found == MIXED)
         if near.size:
-            found[near] = self.holds_exactly(xy[near])
+            inside = near[PlainBox(self.bounds).holds(xy[near])]
+            shapely.prepare(self.land)
+            found[near] = False
+            found[inside] = shapely.intersects_xy(self.land, xy[inside, 0], xy[inside, 1])
         return found.view(np.bool_)
-
-    def holds_exactly(self, xy: Floats) -> Bools:
-        """Return which records lie on land without the raster: the same answers, slowly."""
-        inside = PlainBox(self.bounds).holds(xy)
-        shapely.prepare(self.land)
-        inside[inside] = shapely.intersects_xy(self.land, xy[inside, 0], xy[inside, 1])
-        return inside
 
     def _place(self, xy: Floats, axis: int) -> ShortInts:
         """Return the column (axis 0) or row (axis 1) of each record in the raster, the rim included."""

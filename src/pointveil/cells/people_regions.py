@@ -14,17 +14,12 @@ class PeopleRegions:
 
     A cut is half-open: what lies on it belongs to the upper side. The cuts must come from public facts or from noisy
     answers that have been paid for; the class looks at nothing else.
-
-    Parameters
-    ----------
-    axis
-        (regions - 1,) the coordinate that each cut compares: 0 for x, 1 for y. The cuts of node i are 2i + 1, 2i + 2.
-    at
-        (regions - 1,) metres: where each cut lies.
     """
 
-    axis: NDArray[np.int8]
-    at: Floats
+    axis: NDArray[
+        np.int8
+    ]  # (regions - 1,): what each cut compares, 0 for x, 1 for y; below i are cuts 2i + 1 and 2i + 2
+    at: Floats  # (regions - 1,) metres: where each cut lies
 
     def __post_init__(self) -> None:
         if self.axis.shape != self.at.shape or self.axis.ndim != 1 or len(self) & (len(self) - 1):

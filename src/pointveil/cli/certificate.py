@@ -72,9 +72,7 @@ def _accounted(statement: "Statement", path: Path) -> dict[str, Any]:
     for line in log:
         if line.dataset == name:
             sums[kind_of(line.unit)] = sums.get(kind_of(line.unit), Fraction(0)) + line.epsilon
-    account = None if name is None else book.find(name)
-    # The cap of a second name is that of another dataset: that the two are one account is a fact about the data.
-    cap = account.cap if account is not None and account.name == name else None
+    cap = None if name is None else book.named_cap(name)
     return {"dataset": name, "sums": sums, "cap": cap, "left_out": () if own is None else own.left_out}
 
 

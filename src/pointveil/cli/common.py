@@ -194,14 +194,10 @@ def tell_charge(statement: "Statement", dataset: str, ledger: Path | None, *, qu
 
     from pointveil.ledger import Ledger
 
-    spent, account = Fraction(statement.ledger.spent_after), None
+    spent, left = Fraction(statement.ledger.spent_after), ""
     with suppress(InputError):  # the release is made: that the ledger cannot be read now takes nothing from it
-        account = Ledger(**given(path=ledger)).find(dataset)
-    left = (
-        ""
-        if account is None
-        else f"; {float(max(account.cap - spent, Fraction(0))):g} of {float(account.cap):g} is left"
-    )
+        cap = Ledger(**given(path=ledger)).named_cap(dataset)
+        left = f"; {float(max(cap - spent, Fraction(0))):g} of {float(cap):g} is left"
     tell(f"Spent under the name '{dataset}' so far: epsilon {float(spent):g}{left}.", quiet=quiet)
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from pointveil.cli.common import Json, LedgerFile, Quiet, given, print_json, tell
-from pointveil.errors import VerificationError, shown
+from pointveil.errors import VerificationError, did_you_mean, shown
 
 commands = typer.Typer(no_args_is_help=True, help="Show and limit what is spent on each dataset.")
 
@@ -50,6 +50,7 @@ def log(
         when = entry.time.removesuffix("+00:00").replace("T", " ")
         print(shown(f"{entry.entry}. {when} UTC: epsilon {float(entry.epsilon):g} for {entry.dataset}, {entry.state}"))
         told = {"protects": entry.unit, "method": entry.method, "output": entry.output, "request": entry.request}
+        told["one account since then"] = ", ".join(entry.joined)
         said = "; ".join(f"{name}: {text}" for name, text in (told | dict(entry.about)).items() if text)
         print(shown(f"   {said}"))
 
@@ -64,7 +65,11 @@ def cap(
     """Set the cap of a dataset: the most that may be spent on it in total (default: 3)."""
     from pointveil.ledger import Ledger
 
-    account = Ledger(**given(path=ledger)).set_cap(dataset, epsilon)
+    book = Ledger(**given(path=ledger))
+    others = [] if book.find(dataset) else [name for each in book.accounts() for name in (each.name, *each.aliases)]
+    account = book.set_cap(dataset, epsilon)
+    if others:
+        tell(f"Nothing was charged under this name so far. {did_you_mean(dataset, others)}".strip(), quiet=quiet)
     tell(
         f"{account.name}: cap {float(account.cap):g}, spent {float(account.spent):g}, left {float(account.left):g}.",
         quiet=quiet,

@@ -96,7 +96,8 @@ def _check_texts(columns: Sequence[Column]) -> None:
         for option in WORDS:
             if not isinstance(getattr(column, option, None), str | None):
                 raise InputError(f"The option {option!r} of '{column.name}' must be a text.")
-    said = [(column.name, text) for column in columns for text in _texts(column.to_dict())]
+    values = [(column.name, value) for column in columns for value in column.to_dict().values()]
+    said = [(name, str(each)) for name, value in values for each in (value if isinstance(value, list) else [value])]
     for name, text in said:
         if not text.isprintable():
             raise InputError(f"What is declared of '{name}' has signs in it that cannot be shown.")
@@ -104,10 +105,6 @@ def _check_texts(columns: Sequence[Column]) -> None:
         raise InputError(
             f"The kept columns are declared in more than {MOST_SIGNS:,} letters. Keep fewer values, or shorter ones."
         )
-
-
-def _texts(values: Mapping[str, Any]) -> list[str]:
-    return [str(each) for value in values.values() for each in (value if isinstance(value, list) else [value])]
 
 
 def _split(text: str, sign: str) -> list[str]:

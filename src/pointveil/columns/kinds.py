@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pointveil.columns.calendar import (
     DAY,
@@ -22,6 +21,7 @@ from pointveil.columns.calendar import (
     PATTERNS,
     RESOLUTIONS,
     WEEK,
+    Ints,
     Period,
     check_zone,
     parse_period,
@@ -29,8 +29,6 @@ from pointveil.columns.calendar import (
 )
 from pointveil.errors import InputError
 from pointveil.files.exact import exact_number
-
-Ints = NDArray[np.int64]
 
 DROP = "drop"
 MOST_CODES = 65_535  # so that a code fits into two bytes
@@ -44,21 +42,11 @@ UNITS = ("s", "ms", "us", "ns")
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """One thing that a column says, such as the hour of the day: bins to count, from the column's codes.
+    """One thing that a column says, such as the hour of the day: bins to count, from the column's codes."""
 
-    Parameters
-    ----------
-    name
-        In words, such as "hour of day".
-    axis
-        How its bins lie: on a "circle", on a "line", or in a "list" without order.
-    bins
-        (codes,) the bin of each code; what is not in the period or list has the last bin of all, if it is kept.
-    """
-
-    name: str
-    axis: Literal["circle", "line", "list"]
-    bins: Ints
+    name: str  # in words, such as "time of day"
+    axis: Literal["circle", "line", "list"]  # how its bins lie; a list has no order
+    bins: Ints  # (codes,): of each code; what is not in the period or list has the last of all, if it is kept
 
     @property
     def size(self) -> int:
@@ -80,8 +68,8 @@ class Column:
 
     @property
     def size(self) -> int:
-        """How many bins it has, without that of other values."""
-        raise NotImplementedError
+        """How many bins it has, without that of other values; none if nothing is read of it."""
+        return 0
 
     @property
     def drops(self) -> bool:
@@ -115,8 +103,11 @@ class Column:
         """Return the bin of each code, other values last."""
         return bins if self.drops else np.append(bins, bins.max() + 1)
 
-    def _check_share(self) -> None:
-        if getattr(self, "share", None) is not None and self.part_of_epsilon <= 0:
+    def _check_type_and_share(self) -> None:
+        kind, share = getattr(self, "type", None), getattr(self, "share", None)
+        if kind not in {None, "integer"}:
+            raise InputError(f"The type of '{self.name}' is {kind!r}; only type=integer can be declared, for text.")
+        if share is not None and self.part_of_epsilon <= 0:
             raise InputError(f"The share of '{self.name}' must be more than 0.")
 
 
@@ -169,7 +160,6 @@ class Time(Column):
             check_zone(self.tz, self.name)
         if self.unit is not None and self.unit not in UNITS:
             raise InputError(f"The unit of '{self.name}' is {self.unit!r}; choose one of {', '.join(UNITS)}.")
-        _check_type(self.name, self.type)
         whole = PATTERNS.get(self.resolution)
         if whole is not None and (span.start % DAY or span.seconds < whole):
             raise InputError(
@@ -180,7 +170,7 @@ class Time(Column):
                 f"'{self.name}' would have {self.size:,} bins; at most {MOST_CODES - 1:,} can be kept. "
                 "Choose a coarser resolution or a shorter period."
             )
-        self._check_share()
+        self._check_type_and_share()
 
     @cached_property
     def span(self) -> Period:
@@ -268,7 +258,7 @@ class Category(Column):
             )
         if len(set(self.values)) < len(self.values):
             raise InputError(f"'{self.name}' lists a value twice.")
-        self._check_share()
+        self._check_type_and_share()
 
     @property
     def size(self) -> int:
@@ -331,10 +321,9 @@ class Number(Column):
             raise InputError(f"'{self.name}' may have 1 to {MOST_BINS:,} bins, not {self.bins}.")
         if self.decimals is not None and not (type(self.decimals) is int and 0 <= self.decimals <= MOST_DECIMALS):
             raise InputError(f"'{self.name}' may have 0 to {MOST_DECIMALS} decimals, not {self.decimals}.")
-        _check_type(self.name, self.type)
         if self.decimal not in {None, ".", ","}:
             raise InputError(f"The decimal sign of '{self.name}' must be . or , and not {self.decimal!r}.")
-        self._check_share()
+        self._check_type_and_share()
 
     @property
     def size(self) -> int:
@@ -367,16 +356,6 @@ class Id(Column):
     def usual_share(self) -> Fraction:
         """Nothing is asked about it."""
         return Fraction(0)
-
-    @property
-    def size(self) -> int:
-        """Nothing is read of it."""
-        return 0
-
-
-def _check_type(name: str, kind: str | None) -> None:
-    if kind not in {None, "integer"}:
-        raise InputError(f"The type of '{name}' is {kind!r}; only type=integer can be declared, for text.")
 
 
 KINDS: Mapping[str, type[Column]] = {kind.kind: kind for kind in (Time, Category, Number, Id)}

@@ -1,4 +1,4 @@
-"""A built-in city with invented people, to try everything on."""
+"""A built-in city to try everything on: handed invented people, never a real record."""
 
 from pointveil.demo.city import city
 from pointveil.demo.people import people, write_people

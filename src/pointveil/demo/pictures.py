@@ -34,7 +34,9 @@ def draw_comparison(world: World, real: Floats, synthetic: Mapping[str, Floats],
     figure, axes = _lay_out(len(panels), world.bounds)
     for ax, (title, xy, colour) in zip(axes, panels, strict=True):
         draw_map(ax, world)
-        _draw_points(ax, xy, colour)
+        # Dots let each other shine through, the more the fainter.
+        faint = float(np.clip(60.0 / np.sqrt(max(len(xy), 1)), 0.08, 0.8))
+        ax.plot(*xy.T, "o", markersize=1.1, markeredgewidth=0, color=colour, alpha=faint, zorder=3)
         ax.set_title(title, loc="left", fontsize=12, fontweight="bold", color=colour, pad=5)
     width = figure.get_figwidth()
     figure.text(GAP / width, 0.07 / figure.get_figheight(), NOTE, fontsize=7, color=PALE_INK, va="bottom")
@@ -104,9 +106,3 @@ def _fill(ax: Any, shape: shapely.Geometry, colour: str) -> None:
     rings = [Outline(shapely.get_coordinates(ring), closed=True) for ring in shapely.get_rings(polygons)]
     if rings:
         ax.add_patch(PathPatch(Outline.make_compound_path(*rings), facecolor=colour, linewidth=0))
-
-
-def _draw_points(ax: Any, xy: Floats, colour: str) -> None:
-    """Draw points as small dots that let each other shine through, the more the fainter."""
-    faint = float(np.clip(60.0 / np.sqrt(max(len(xy), 1)), 0.08, 0.8))
-    ax.plot(*xy.T, linestyle="none", marker="o", markersize=1.1, markeredgewidth=0, color=colour, alpha=faint, zorder=3)

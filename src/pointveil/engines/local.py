@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, blocks
@@ -19,6 +18,7 @@ from pointveil.engines.base import VOTES, Tally
 from pointveil.engines.likeness import Likeness, mix
 from pointveil.engines.siphash import Numbers
 from pointveil.engines.spool import Spool
+from pointveil.files.memory import return_memory
 from pointveil.formats import Batch, DamagedError, Layout, PointSource
 
 KEEP_AT_MOST = 2**24
@@ -115,6 +115,7 @@ class LocalEngine:
                 for counts in counted:
                     for number, part in zip(chosen, counts, strict=True):
                         np.add(totals[number], part, out=totals[number])
+        return_memory()  # that batches took
         return totals
 
     def persons(self, ends: Sequence[int]) -> Ints:
@@ -173,7 +174,7 @@ class LocalEngine:
         self._shared.clear()
         self._drop_spool()
         getattr(self.source, "close", bool)()
-        pa.default_memory_pool().release_unused()
+        return_memory()
 
     def _records(self) -> Generator[Voted | Part]:
         """Yield all clean records, of persons some at a time: from memory if they fit, or from a new reading."""

@@ -3,14 +3,17 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dpttrs
 
-from pointveil.cells import Floats, Ints, Leaves
+from pointveil.cells import Floats, Ints, Leaves, blocks
 from pointveil.estimate.context import expect_from_neighbours
 from pointveil.vault import NoisyCounts
 
 ROUNDS = 80
 MOST_KINDS, LEAST_OF_A_KIND = 50, 400  # groups of similar leaves, and leaves in each
 FINE_UP_TO, ALL_UP_TO = 400, 600  # beyond 600 people only true counts up to 400, and the noisy ones, are considered
+ENTRIES = 2**20  # of the table of noisy and true counts at a time: a bound on memory
+LEAST = np.exp(-600.0)  # what a count is likely at least, so that it never becomes zero
 
 
 class Estimates(NamedTuple):
@@ -54,17 +57,43 @@ def _posterior(noisy: Ints, epsilon: float) -> Estimates:
     # Two things are known for sure: the law of the noise, and that true counts are whole and non-negative.
     seen, place, times = np.unique(noisy, return_inverse=True, return_counts=True)
     truths = _candidates(seen)
-    # (distinct noisy counts, candidate truths): Laplace, up to a factor; cut at e^-600, so that it never becomes zero.
-    likelihood = np.exp(-np.minimum(epsilon * np.abs(seen[:, None] - truths), 600.0))
+    law = likeliest_law(seen, times, truths, epsilon)
+    result = np.empty((3, len(seen)))
+    for rows in blocks(len(seen), max(ENTRIES // len(truths), 1)):
+        given = _likelihood(seen[rows], truths, epsilon) * law
+        given /= np.maximum(given.sum(axis=1, keepdims=True), 1e-280)
+        mean = given @ truths
+        variance = np.maximum(given @ truths**2 - mean**2, 1e-3)  # never zero: it is divided by later
+        result[:, rows] = _median(given, truths), mean, variance
+    return Estimates(*result[:, place])
+
+
+def likeliest_law(seen: Ints, times: Ints, truths: Floats, epsilon: float) -> Floats:
+    """Return how likely each of `truths` (t,) is, given distinct noisy counts (n,) and how often each was seen."""
+    # The noise, exp(-epsilon·|seen - truth|), is the covariance of a chain in which each count hangs on the one before
+    # it alone, so its inverse has two factors of two diagonals each, which are known. Multiplying by it takes two steps
+    # a count, all of them sums of what is not negative: exact but for rounding.
+    counts = np.union1d(seen, truths)[::-1]
+    kept = np.exp(epsilon * np.diff(counts))
+    factors = np.append(-1 / np.expm1(2 * epsilon * np.diff(counts)), 1.0), -kept
+    of_seen, of_truths = (len(counts) - 1 - np.searchsorted(counts[::-1], each) for each in (seen, truths))
+
+    def likely(values: Floats, here: Ints, there: Ints) -> Floats:
+        spread = np.zeros(len(counts))
+        spread[here] = values
+        found, _ = dpttrs(*factors, spread, overwrite_b=True)
+        return np.asarray(found[there] + LEAST * values.sum())
+
     law = np.full(len(truths), 1 / len(truths))
     for _ in range(ROUNDS):
-        law = law * (likelihood.T @ (times / np.maximum(likelihood @ law, 1e-280)))
+        law = law * likely(times / likely(law, of_truths, of_seen), of_seen, of_truths)
         law /= law.sum()
-    given = likelihood * law
-    given /= np.maximum(given.sum(axis=1, keepdims=True), 1e-280)
-    mean = given @ truths
-    variance = np.maximum(given @ truths**2 - mean**2, 1e-3)  # never zero: it is divided by later
-    return Estimates(_median(given, truths)[place], mean[place], variance[place])
+    return law
+
+
+def _likelihood(seen: Ints, truths: Floats, epsilon: float) -> Floats:
+    """Return the likelihood of each noisy count under each true one, (n, t): Laplace, up to a factor; never zero."""
+    return np.maximum(np.exp(-epsilon * np.abs(seen[:, None] - truths)), LEAST)
 
 
 def _candidates(seen: Ints) -> Floats:

@@ -1,5 +1,6 @@
 """How much likelier a place is for being near a road: one factor per distance for the whole city."""
 
+from itertools import pairwise, starmap
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from pointveil.estimate.consistency import project_to_total
 from pointveil.vault import NoisyCounts
 
 ROUNDS = 10
+ENTRIES = 2**20  # at a time: a bound on memory
 LEAST = 1e-6
 CLEAR = 5.0  # standard deviations of the noise that no bin's count is expected to be off by
 SETTLING_ROUNDS = 60
@@ -35,13 +37,25 @@ class Pieces(NamedTuple):
 def grouped(
     region: NDArray[np.integer], bin_: NDArray[np.integer], bins: int, area: NDArray[np.int32] | Floats
 ) -> Pieces:
-    """Return the areas summed over equal pairs of region and bin."""
+    """Return the areas summed over equal pairs of region and bin; regions rise, so that some can be summed at a time."""
+    cuts = np.unique(np.append(np.searchsorted(region, region[::ENTRIES]), len(region)))
+    parts = [_summed(region[here], bin_[here], bins, area[here]) for here in starmap(slice, pairwise(cuts))]
+    return (
+        Pieces(*map(np.concatenate, zip(*parts, strict=True))) if parts else Pieces(*np.zeros((3, 0), dtype=np.int64))
+    )
+
+
+def _summed(
+    region: NDArray[np.integer], bin_: NDArray[np.integer], bins: int, area: NDArray[np.int32] | Floats
+) -> Pieces:
+    first = int(region[0])
     code = region.astype(np.int64)
+    code -= first
     code *= bins
     code += bin_
     sums = np.bincount(code, area).astype(np.float64, copy=False)
     pair = np.flatnonzero(sums)
-    return Pieces(pair // bins, pair % bins, sums[pair])
+    return Pieces(pair // bins + first, pair % bins, sums[pair])
 
 
 def learn_road_law(pieces: Pieces, counts: Floats, distances: NoisyCounts) -> RoadLaw:

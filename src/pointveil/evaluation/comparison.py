@@ -113,11 +113,9 @@ class Comparison:
         The grid starts `offset` west and south of the world's corner, in metres like `cell`, and never ends, so a point
         outside the bounds is counted too. A cell holds its west and south edges.
         """
-        number, cells = self._cell_numbers(cell, np.array(self.world.bounds[:2]) - offset)
-        real = np.bincount(number[: len(self.real)], minlength=cells)
-        synthetic = np.bincount(number[len(self.real) :], minlength=cells)
-        held = np.flatnonzero(real + synthetic)
-        return real[held], self._alike(synthetic[held])
+        number, cells = _numbered(*self._cell_numbers(cell, np.array(self.world.bounds[:2]) - offset))
+        real, synthetic = (np.bincount(part, minlength=cells) for part in np.split(number, [len(self.real)]))
+        return real, self._alike(synthetic)
 
     def _alike(self, counts: Counts) -> NDArray[Any]:
         """Return counts of synthetic points; by person as shares of all of them, times the number of real points.
@@ -162,7 +160,7 @@ class Comparison:
         return np.ascontiguousarray(np.concatenate([self.real, self.synthetic]).T)
 
     def _cell_numbers(self, cell: float, corner: Floats) -> tuple[Counts, int]:
-        """Number the cells of all points: directly, or by sorting if they lie far apart."""
+        """Number the cells of all points, row by row; and say how many there would be without gaps."""
         if not self._columns.size:
             return np.zeros(0, dtype=np.int64), 0
         place = np.floor((self._columns - corner[:, None]) / cell)
@@ -170,11 +168,7 @@ class Comparison:
         column -= column.min()
         row -= row.min()
         columns, rows = int(column.max()) + 1, int(row.max()) + 1
-        number = row * columns + column
-        if columns * rows <= _most_cells(number):
-            return number, columns * rows
-        names, number = np.unique(number, return_inverse=True)
-        return number.astype(np.int64), len(names)
+        return row * columns + column, columns * rows
 
     @cached_property
     def _road_search(self) -> Streets | None:
@@ -236,14 +230,9 @@ class _Side:
         return [np.asarray(found, dtype=np.int64) for found in self.tree.query_ball_point(centres, radius)]
 
 
-def _most_cells(number: Counts) -> int:
-    """Return how many cells may be counted directly, rather than by sorting."""
-    return 10_000_000 + 10 * len(number)
-
-
 def _numbered(number: Counts, cells: int) -> tuple[Counts, int]:
     """Number the cells that hold a point anew, without gaps and in the same order; and say how many there are."""
-    if cells > _most_cells(number):
+    if cells > 10_000_000 + 10 * len(number):  # points that lie far apart: a table would be too long
         names, number = np.unique(number, return_inverse=True)
         return number.astype(np.int64), len(names)
     held = np.zeros(cells, dtype=bool)

@@ -61,8 +61,10 @@ def compare(
         )
     left_out = len(all_real.xy) - len(on_land.xy), len(all_synthetic.xy) - len(some_synthetic.xy)
     codes = on_land.codes, some_synthetic.codes
-    everybody = None if population is None else read_points(population, world, columns=columns, crs=crs).whole.xy
-    everybody = None if everybody is None else everybody[world.on_land(everybody)]
+    everybody = None
+    if population is not None:
+        everybody = read_points(population, world, columns=columns, crs=crs).whole.xy
+        everybody = everybody[world.on_land(everybody)]
     pair = Comparison(
         on_land.xy, some_synthetic.xy, world, seed, names, left_out, about, keep, all_real.crs, codes, everybody
     )
@@ -173,9 +175,7 @@ def stated(points: Any) -> Statement | None:
 def form(statement: Statement | None) -> dict[str, Any]:
     """Return the columns and the CRS that a statement gives to its file, where the file itself does not say them."""
     output = None if statement is None else statement.output
-    if output is None or output.x is None or output.y is None:
-        return {}
-    return {"columns": (output.x, output.y), "crs": output.crs}
+    return {} if output is None or output.places is None else {"columns": output.places, "crs": output.crs}
 
 
 def _name(points: Any, otherwise: str) -> str:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from pointveil.errors import UnmeasuredError
 from pointveil.evaluation.comparison import Comparison
-from pointveil.evaluation.kept import Bins, Of
+from pointveil.evaluation.kept import Of
 from pointveil.plugins import Table
 
 Function = TypeVar("Function", bound=Callable[..., float])
@@ -127,7 +127,9 @@ def measure(
             if population and comparison.population is None:
                 raise UnmeasuredError(f"{title} needs the population that the real points are a sample of")
             if of is not None and "bins" not in given:
-                given["bins"] = _first_bins(title, comparison, of)
+                if not comparison.bins(of):
+                    raise UnmeasuredError(f"{title} needs {WANTED[of]}")
+                given["bins"] = comparison.bins(of)[0]
             value = function(comparison, **given)
             if not math.isfinite(value):
                 raise UnmeasuredError(f"{title} has no finite value for these points")
@@ -140,13 +142,6 @@ def measure(
         return cast("Function", checked)
 
     return register
-
-
-def _first_bins(title: str, comparison: Comparison, of: Of) -> Bins:
-    found = comparison.bins(of)
-    if not found:
-        raise UnmeasuredError(f"{title} needs {WANTED[of]}")
-    return found[0]
 
 
 WANTED: Mapping[Of, str] = {

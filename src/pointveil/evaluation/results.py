@@ -96,11 +96,15 @@ class Evaluation:
         if self.real_left_out > self.real_points:
             total = self.real_points + self.real_left_out
             found.append(f"{self.real_left_out:,} of {total:,} real points are not on the world's land.")
-        people = None if self.compared.statement is None else self.compared.statement.people
-        if people is not None:
+        about = self.compared.statement
+        if about is not None and about.people is not None:
             found.append(
                 f"The release is by person: rows are compared as shares of all rows, and persons with more than "
-                f"{people.max_points} points weigh less in it than in the real file."
+                f"{about.people.max_points} points weigh less in it than in the real file."
+            )
+        if about is not None and about.domain.world_sha256 != self.compared.world.digest:
+            found.append(
+                f"{self.compared.names[1]} was made for another world: give the one that it was released with."
             )
         return found
 

@@ -1,1 +1,1 @@
-"""The bottom layer: whole files, exact numbers, the public lattice, CRS names, GDAL; no real record is kept here."""
+"""The bottom layer: whole files, exact numbers, lattice, CRS, GDAL; never handed a record on the way to a release."""

@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+ROWS = 2**20  # that are read back at a time: a bound on memory
+
 
 class LaidAside:
     """Tables of one schema, added one after the other, then read as often as wished."""
@@ -20,7 +22,7 @@ class LaidAside:
         """Lay a table aside."""
         if self._writer is None:
             self._writer = pa.ipc.new_stream(self._file, table.schema)
-        self._writer.write_table(table)
+        self._writer.write_table(table, max_chunksize=ROWS)
         self.rows += table.num_rows
 
     def __iter__(self) -> Iterator[pa.Table]:

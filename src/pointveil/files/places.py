@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import re
 from collections.abc import Iterator
@@ -128,7 +129,8 @@ def files_in(source: Any) -> Stamped | None:
         found = list(_below(path))
     elif WILD.search(str(path)) and not path.exists():
         pattern = _pattern(str(path))
-        found = [file for file in _below(_fixed(path)) if pattern.fullmatch(str(file))]
+        fixed = itertools.takewhile(lambda part: not WILD.search(part), path.parts)
+        found = [file for file in _below(Path(*fixed)) if pattern.fullmatch(str(file))]
     else:
         return None
     return _some({file: stamp_of(file) for file in sorted(found)}, source)
@@ -160,12 +162,6 @@ def _is_note(parts: tuple[str, ...]) -> bool:
     return any(part.startswith(NOT_DATA) for part in parts)
 
 
-def _fixed(path: Path) -> Path:
-    """Return the folder before the first part of a pattern that is not fixed."""
-    kept = next(place for place, part in enumerate(path.parts) if WILD.search(part))
-    return Path(*path.parts[:kept]) if kept else Path()
-
-
 def _pattern(text: str) -> re.Pattern[str]:
     """Return a pattern of file names as a regular expression: `*` stays within a folder, `**` does not."""
     made, place = "", 0
@@ -184,8 +180,8 @@ def store_of(url: str) -> tuple[Any, str]:
     scheme = urlsplit(url).scheme.lower()
     if scheme not in STORES:
         raise InputError(
-            f"{public_name(url)} cannot be read: an address begins with file://, s3://, gs:// or postgresql://, "
-            f"not with {scheme}://."
+            f"{public_name(url)} cannot be reached: an address begins with file://, s3://, gs:// or postgresql://, "
+            f"not with {scheme}://. Use a file on this machine."
         )
     try:
         system, key = fs.FileSystem.from_uri(url)
@@ -211,7 +207,7 @@ def _in_store(url: str) -> Stamped:
         infos = [info] if info.is_file else system.get_file_info(fs.FileSelector(base, recursive=True))
     except Exception:  # noqa: BLE001 - as above
         raise InputError(f"{public_name(url)} cannot be opened: {REFUSED}") from None
-    found = [each for each in infos if each.is_file and not _is_note(_relative(each.path, base))]
+    found = [each for each in infos if each.is_file and not _is_note(PurePosixPath(each.path.removeprefix(base)).parts)]
     if wild:
         found = [each for each in found if _pattern(key).fullmatch(each.path)]
     stamped: Stamped = {
@@ -219,10 +215,6 @@ def _in_store(url: str) -> Stamped:
         for each in sorted(found, key=lambda each: each.path)
     }
     return _some(stamped, url)
-
-
-def _relative(key: str, base: str) -> tuple[str, ...]:
-    return PurePosixPath(key.removeprefix(base)).parts if key != base else ()
 
 
 def _some(found: Stamped, source: Any) -> Stamped:

@@ -76,7 +76,7 @@ def quiet_gdal() -> Iterator[None]:
         yield
 
 
-def layer_facts(file: Path, kinds: Collection[str], layer: str | None) -> dict[str, Any]:
+def layer_facts(file: Path, kinds: Collection[str], layer: str | None = None) -> dict[str, Any]:
     """Return what a file says about one of its layers, without its records: names, CRS, metadata.
 
     The layer is named, or the only one of the wanted geometry types, such as `LINES`.
@@ -109,7 +109,9 @@ def _chosen(file: Path, kinds: Collection[str], layer: str | None) -> str:
     if not candidates:
         raise InputError(f"{file.name} holds no shapes, only a table.")
     if len(candidates) > 1:
-        raise InputError(f"{file.name} has several layers: {', '.join(candidates)}. Say which with layer=.")
+        raise InputError(
+            f"{file.name} has several layers: {', '.join(candidates)}. Save the one that you mean as a file of its own."
+        )
     return candidates[0]
 
 

@@ -37,26 +37,11 @@ def _vector(suffix: str, driver: vector.Driver) -> Format:
     return Format((suffix,), True, read, write, *known)
 
 
+_parquet = partial(Format, read=parquet.read, statement=parquet.statement, fields=parquet.fields, is_remote=True)
 FORMATS = {
     "csv": Format((".csv", ".tsv", ".txt"), False, csv.read, csv.write, fields=csv.fields, is_remote=True),
-    "parquet": Format(
-        (".parquet", ".pq"),
-        False,
-        parquet.read,
-        parquet.write,
-        parquet.statement,
-        fields=parquet.fields,
-        is_remote=True,
-    ),
-    "geoparquet": Format(
-        (".geoparquet",),
-        True,
-        parquet.read,
-        parquet.write_geometry,
-        parquet.statement,
-        fields=parquet.fields,
-        is_remote=True,
-    ),
+    "parquet": _parquet((".parquet", ".pq"), has_geometry=False, write=parquet.write),
+    "geoparquet": _parquet((".geoparquet",), has_geometry=True, write=parquet.write_geometry),
     "geojson": Format((".geojson", ".json"), True, geojson.read, geojson.write, geojson.statement),
     "geopackage": _vector(".gpkg", vector.GEOPACKAGE),
     "shapefile": _vector(".shp", vector.SHAPEFILE),
@@ -68,7 +53,7 @@ PART_ROWS = 2**23
 GEOMETRY_NAMES = {"geopackage": "geom"}
 ADVICE = {
     (".gz", ".zip", ".bz2", ".xz", ".zst"): "Unpack it first.",
-    (".xlsx", ".xls", ".ods", ".numbers"): "It is a spreadsheet: save it as CSV first.",
+    (".xlsx", ".xls", ".ods", ".numbers"): "Spreadsheets are neither read nor written: use CSV.",
 }
 
 
@@ -89,9 +74,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
     if load_plugins():
         return format_of(path)
     known = ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
-    advice = next(
-        (text for suffixes, text in ADVICE.items() if suffix in suffixes), "Give it the suffix of its format."
-    )
+    advice = next((text for ends, text in ADVICE.items() if suffix in ends), "Give it the suffix of its format.")
     raise InputError(f"{Path(path).name} is in no format known here, which are {known}. {advice}")
 
 
@@ -101,7 +84,6 @@ def open_points(
     columns: tuple[str, str] | None = None,
     crs: str | None = None,
     person: str | None = None,
-    layer: str | None = None,
     in_order: bool = False,
     keep: tuple[Column, ...] = (),
     engine: str = "local",
@@ -114,7 +96,7 @@ def open_points(
     a list of pairs, x (longitude) first. A table that is a release can be read `in_order`: as it was written.
     With the engine "spark", executors read the files, of the cluster at `master`.
     """
-    request = Request(None if columns is None else _pair(columns), crs, person, layer, tuple(keep))
+    request = Request(None if columns is None else _pair(columns), crs, person, tuple(keep))
     if engine not in ENGINES or (master is not None and engine != "spark"):
         raise InputError(f"engine must be one of {', '.join(ENGINES)}, not {engine!r}; only Spark has a master.")
     found = _opened(source, request, in_order=in_order)
@@ -137,6 +119,7 @@ def _opened(source: Any, request: Request, *, in_order: bool) -> PointSource:
 
 def as_named(source: Any) -> Any:
     """Return a source that is told by its path or address, or by a list of them; nothing for one that holds records."""
+    # Here, although `files.places` asks much the same: it must never be handed a record.
     items = source if isinstance(source, list | tuple) else [source]
     return source if items and all(isinstance(item, str | os.PathLike) for item in items) else None
 
@@ -173,7 +156,8 @@ def output_layout(path: str | os.PathLike[str], like: Layout) -> Layout:
     if is_folder(path):
         return output_layout(part_path(path, like.format), like)
     name = format_of(path)
-    if name == "parquet" and _has_geometry(like):
+    known = FORMATS.get(like.format)
+    if name == "parquet" and (like.geometry is not None if known is None else known.has_geometry):
         name = "geoparquet"
     if FORMATS[name].has_geometry:
         return _with_geometry(name, path.stem, like)
@@ -185,11 +169,6 @@ def output_layout(path: str | os.PathLike[str], like: Layout) -> Layout:
         columns = like.columns_at(x, y) if like.columns else ()
         plain = dataclasses.replace(plain, x=x, y=y, y_first=False, columns=columns)
     return plain
-
-
-def _has_geometry(layout: Layout) -> bool:
-    known = FORMATS.get(layout.format)
-    return layout.geometry is not None if known is None else known.has_geometry
 
 
 def _with_geometry(name: str, stem: str, like: Layout) -> Layout:

@@ -47,20 +47,18 @@ class Layout:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the layout as plain values that JSON can hold; what was added later is left out if it says nothing."""
-        values = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+        said = {field.name: (getattr(self, field.name), field.default) for field in dataclasses.fields(self)}
         return {
-            field.name: values[field.name]
-            for field in dataclasses.fields(self)
-            if field.name not in ADDED or getattr(self, field.name) != field.default
+            name: list(value) if isinstance(value, tuple) else value
+            for name, (value, default) in said.items()
+            if name not in ADDED or value != default
         }
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Layout":
         """Return the layout that `to_dict` was asked for."""
-        restored: dict[str, Any] = {
-            name: tuple(each) if isinstance(each, list) else each for name, each in values.items()
-        }
-        return cls(**restored)
+        given: Any = {name: tuple(each) if isinstance(each, list) else each for name, each in values.items()}
+        return cls(**given)
 
     @cached_property
     def kept(self) -> Mapping[str, Any]:
@@ -156,7 +154,6 @@ class Request:
     columns: tuple[str, str] | None = None  # the names of x and y, if the names alone do not tell
     crs: str | None = None  # of a source that does not state it; EPSG:4326 for two plain columns and for arrays
     person: str | None = None  # the name of the column that says whose a record is
-    layer: str | None = None  # the one to read, where a file has several
     keep: tuple[Column, ...] = ()  # the other columns to read
 
 
@@ -197,12 +194,6 @@ def make_batch(coordinates: NDArray[np.float64], person: Any = None, codes: Code
         coordinates = coordinates.copy()
     coordinates[~np.isfinite(coordinates)] = np.nan
     return Batch(coordinates, person, codes)
-
-
-def slices(count: int) -> Iterator[slice]:
-    """Yield the slices of a batch each that `count` records have."""
-    for start in range(0, count, BATCH_ROWS):
-        yield slice(start, min(start + BATCH_ROWS, count))
 
 
 def regrouped(batches: Iterable[Batch]) -> Iterator[Batch]:

@@ -5,12 +5,10 @@ import zoneinfo
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from pointveil.cells.arrays import Ints
 from pointveil.columns import PATTERNS, RESOLUTIONS
 from pointveil.columns.calendar import DAY, MONDAY, Period
-
-Ints = NDArray[np.int64]
 
 UTC = "UTC"
 AROUND = 3 * DAY  # no clock is that far from UTC

@@ -13,14 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pointveil.cells.arrays import Ints
 from pointveil.columns import PATTERNS, Category, Column, Id, Number, Time
 from pointveil.columns.calendar import DAY
 from pointveil.formats.clocks import UTC, codes_of, wall_of
-from pointveil.formats.moments import Moments, moments_in, seconds_of
+from pointveil.formats.moments import NOTHING, Moments, moments_in, seconds_of
 from pointveil.formats.persons import person_column, person_name, person_values
 from pointveil.formats.values import is_text, numbers, numbers_of, plain_type
 
-Ints = NDArray[np.int64]
 Codes = NDArray[np.uint8] | NDArray[np.uint16]
 
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -74,8 +74,7 @@ def canonical(column: Category) -> tuple[bytes | None, ...]:
     return tuple(person_name(value) for value in column.values)
 
 
-def _categories(column: Category, values: Any, kind: Any) -> Ints:
-    del kind
+def _categories(column: Category, values: Any, _: Any) -> Ints:
     if not is_text(values.type):
         return _among(person_column(values), column)
     # Most are spelled as in the list; what is not is looked at more closely.
@@ -103,11 +102,6 @@ def _places(values: Any, listed: Any) -> Ints:
     return np.array(found.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False))
 
 
-def _category_values(column: Category, values: Sequence[Any], kind: Any) -> Ints:
-    del kind
-    return _among(person_values(values), column)
-
-
 # ---- numbers: steps of the last decimal, counted from the lower bound ----
 
 
@@ -133,18 +127,14 @@ def steps_of(column: Number, kind: Any) -> tuple[int, int]:
 
 
 def _bins(column: Number, found: NDArray[np.float64], kind: Any) -> Ints:
-    first, steps = steps_of(column, kind)
+    (first, steps), plain = steps_of(column, kind), plain_type(kind)
+    rounding = float(np.finfo(plain.to_pandas_dtype()).eps) if pa.types.is_floating(plain) else 2.0**-51
     with np.errstate(all="ignore"):
         scaled = found * 10.0 ** decimals_of(column, kind)
-        scaled += HAIR + np.abs(scaled) * _rounding(kind)
+        scaled += HAIR + np.abs(scaled) * rounding
         inside = np.clip(np.floor(scaled) - first, 0, steps - 1)
     bins = np.where(np.isnan(inside), 0, inside).astype(np.int64) * column.bins // steps
     return np.where(np.isnan(found), -1, bins)
-
-
-def _rounding(kind: Any) -> float:
-    kind = plain_type(kind)
-    return float(np.finfo(kind.to_pandas_dtype()).eps) if pa.types.is_floating(kind) else 2.0**-51
 
 
 def _numbers(column: Number, values: Any, kind: Any) -> Ints:
@@ -223,12 +213,7 @@ def _time_values(column: Time, values: Sequence[Any], kind: Any) -> Ints:
     others = np.flatnonzero(~texts.is_valid().to_numpy(zero_copy_only=False))
     if len(others):
         rest = [values[row] for row in others.tolist()]
-        told = [_moment(value) for value in rest]
-        moments = Moments(
-            np.array([0 if each is None else each[0] for each in told], dtype=np.int64),
-            np.array([each is not None and each[1] for each in told]),
-            np.array([each is not None for each in told]),
-        )
+        moments = Moments.of(map(_moment, rest))
         counted = _of_numbers(column, numbers_of(rest))
         bins[others] = np.where(moments.good, _of_moments(column, moments), counted)
     return bins
@@ -240,23 +225,22 @@ def _text(value: Any) -> bytes | None:
     return bytes(value) if isinstance(value, bytes) else None
 
 
-def _moment(value: Any) -> tuple[int, bool] | None:
-    """Return a moment or a date in seconds since 1970, and whether as UTC rather than as wall-clock time."""
+def _moment(value: Any) -> tuple[int, bool, bool]:
+    """Return what a moment or a date says, as `Moments` has it."""
     try:
         if isinstance(value, np.datetime64):
-            seconds = value.astype("datetime64[s]").astype(np.int64)
-            return None if np.isnat(value) else (int(seconds), False)
+            return int(value.astype("datetime64[s]").astype(np.int64)), False, not np.isnat(value)
         if isinstance(value, dt.datetime):
             return seconds_of(value)
-        return seconds_of(dt.datetime(value.year, value.month, value.day)) if isinstance(value, dt.date) else None  # noqa: DTZ001
+        return seconds_of(dt.datetime(value.year, value.month, value.day)) if isinstance(value, dt.date) else NOTHING  # noqa: DTZ001
     except Exception:  # noqa: BLE001 — whatever a stranger's object raises, it is a value that says no moment
-        return None
+        return NOTHING
 
 
 # For each kind of column, how Arrow columns are read, and how Python objects are.
 Reader = Callable[[Any, Any, Any], Ints]
 READERS: Mapping[type[Column], tuple[Reader, Reader]] = {
     Time: (_times, _time_values),
-    Category: (_categories, _category_values),
+    Category: (_categories, lambda column, values, _: _among(person_values(values), column)),
     Number: (_numbers, _number_values),
 }

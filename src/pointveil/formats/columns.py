@@ -28,7 +28,8 @@ def find_columns(names: Sequence[str], wanted: tuple[str, str] | None, source: s
             return lowered.index(x_name), lowered.index(y_name)
     raise InputError(
         f"{source} has no columns that are surely longitude and latitude; {listed(names)} "
-        "Say which with --columns LON,LAT (columns=('LON', 'LAT') in Python)."
+        "Say which with --columns LON,LAT (columns=('LON', 'LAT') in Python), and with --crs (crs=) if they are not "
+        "degrees."
     )
 
 
@@ -57,6 +58,11 @@ def listed(names: Sequence[str]) -> str:
 def looks_like_data(name: str) -> bool:
     """Whether a column's name might be somebody's value."""
     return re.match(NUMBER, name.encode()) is not None or re.search(r"[0-9][.,][0-9]", name) is not None
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL takes it, whatever its characters."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def no_columns(columns: tuple[str, str] | None, source: str) -> None:

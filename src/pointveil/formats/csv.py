@@ -4,6 +4,7 @@ import csv
 import dataclasses
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -135,9 +136,8 @@ def read(path: File, request: Request) -> PointSource:
             line_end="\r\n" if line.endswith("\r\n") else "\n",
             bom=head.startswith(BYTE_ORDER_MARK),
         )
-    return PointSource(
-        layout, CsvRecords(path, delimiter, start, len(names), tuple(fields), request, layout).batches, path
-    )
+    found = CsvRecords(path, delimiter, start, len(names), tuple(fields), request, layout)
+    return PointSource(layout, found.batches, path)
 
 
 def quoted_names(line: str, delimiter: str, names: list[str]) -> list[str]:
@@ -172,17 +172,20 @@ def header(head: bytes, request: Request, source: str) -> tuple[str, list[str], 
     if len(lines) == 1 and len(head) == LONGEST_RECORD:
         raise InputError(f"{source} is not CSV: its first line does not end.")
     # No more than one line, whatever its quotes: the next is somebody's.
-    text = decoded(lines[0])
-    choices = [(delimiter, split_header(text, delimiter)) for delimiter in delimiters(text)]
-    chosen = next((choice for choice in choices if _is_fitting(choice[1], request, source)), None)
-    delimiter, names = chosen or max(choices, key=lambda choice: len(choice[1]))
-    return delimiter, names, text, start + len(lines[0])
-
-
-def delimiters(line: str) -> list[str]:
-    """Return the characters that may be the delimiter of a header, the usual ones first."""
-    others = {character for character in line if character.isascii() and not character.isalnum()}
-    return [*USUAL_DELIMITERS, *sorted(others - set(USUAL_DELIMITERS + NEVER_DELIMITERS))]
+    try:
+        text = lines[0].decode("utf-8")
+    except UnicodeDecodeError:
+        text = lines[0].decode("latin-1")
+    others = {character for character in text if character.isascii() and not character.isalnum()}
+    delimiters = [*USUAL_DELIMITERS, *sorted(others - set(USUAL_DELIMITERS + NEVER_DELIMITERS))]
+    choices = {delimiter: split_header(text, delimiter) for delimiter in delimiters}
+    delimiter = max(choices, key=lambda each: len(choices[each]))
+    for choice, names in choices.items():
+        with suppress(InputError):
+            find_columns(names, request.columns, source)
+            delimiter = choice
+            break
+    return delimiter, choices[delimiter], text, start + len(lines[0])
 
 
 def split_header(line: str, delimiter: str) -> list[str]:
@@ -193,22 +196,6 @@ def split_header(line: str, delimiter: str) -> list[str]:
         ]
     except csv.Error:
         return []
-
-
-def decoded(line: bytes) -> str:
-    """Return a line of a header as text, whatever its bytes."""
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError:
-        return line.decode("latin-1")
-
-
-def _is_fitting(names: list[str], request: Request, source: str) -> bool:
-    try:
-        find_columns(names, request.columns, source)
-    except InputError:
-        return False
-    return True
 
 
 def write(path: Path, chunks: Chunks, layout: Layout, statement: str | None) -> None:

@@ -9,18 +9,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from pointveil.cells.arrays import Bools, Floats, Ints
 from pointveil.columns import RESOLUTIONS, Category, Column, Id, Number, Time
 from pointveil.columns.calendar import DAY, Period, starts_of
 from pointveil.errors import InputError
 from pointveil.formats.base import Layout
 from pointveil.formats.clocks import UTC, moments_of, wall_of
-from pointveil.formats.codes import HAIR, PER_SECOND, canonical, coded, codes_in, decimals_of, is_hours, steps_of
+from pointveil.formats.codes import HAIR, PER_SECOND, canonical, codes_in, decimals_of, is_hours, steps_of
 from pointveil.formats.moments import texts_of
 from pointveil.formats.persons import person_name
 from pointveil.formats.values import is_binary, is_text, numbers, plain_type, storage_of
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 WIDEST = 10**13  # steps: floats still tell them apart
 HOUR = 3_600
@@ -63,30 +61,29 @@ def invented_ids(count: int, kind: Any, rng: np.random.Generator, first: int = 0
     return _as(numbers.cast(plain, safe=False), kind, storage)
 
 
-def kept_table(
-    columns: Sequence[Column],
-    codes: Sequence[NDArray[Any]],
-    places: Sequence[Floats],
+def keep_columns(
+    keep: Sequence[Column],
+    drawn: Sequence[tuple[NDArray[Any], Floats]],
     layout: Layout,
     rng: np.random.Generator,
     *,
     count: int,
     first: int = 0,
-) -> pa.Table:
-    """Return the kept columns of `count` rows that come after `first` others, in the order declared.
+) -> pa.Table | None:
+    """Return the kept columns of the first `count` points, in the order declared; before them, `first` had an id.
 
-    `codes` and `places` (n,) are those of the columns that have codes, in the same order; ids come from `rng` alone.
+    `drawn` has the codes (n,) of each column that has some, and the places (n,) within their bins; ids come from `rng`.
     """
-    kinds = {name: field.type for name, field in layout.kept.items()}
-    told = dict(zip([column.name for column in coded(columns)], zip(codes, places, strict=True), strict=True))
-    return pa.table(
-        {
-            column.name: invented_ids(count, kinds[column.name], rng, first)
-            if isinstance(column, Id)
-            else values_of(column, *told[column.name], kinds[column.name])
-            for column in columns
-        }
-    )
+    told = iter(drawn)
+    found: dict[str, pa.Array] = {}
+    for column in keep:
+        kind = layout.kept[column.name].type
+        if isinstance(column, Id):
+            found[column.name] = invented_ids(count, kind, rng, first)
+        else:
+            codes, places = next(told)
+            found[column.name] = values_of(column, codes[:count], places[:count], kind)
+    return pa.table(found) if keep else None
 
 
 # ---- what fits: a public question, asked before anything is read ----
@@ -94,8 +91,13 @@ def kept_table(
 
 def check_kept(column: Column, kind: Any, source: str) -> None:
     """Refuse, by its type alone, a column that cannot be kept as it was declared."""
-    unfit = InputError(f"Column {column.name!r} of {source} holds {kind}, which cannot be kept as {_declared(column)}.")
-    CHECKS[type(column)](column, kind, source)
+    said = [f"{name} {value}" for name, value in column.to_dict().items() if name not in {"kind", "name", "share"}]
+    declared = f"a {column.kind}" + (f" ({', '.join(said)})"[:200] if said else "")
+    unfit = InputError(f"Column {column.name!r} of {source} holds {kind}, which cannot be kept as {declared}.")
+    if isinstance(column, Category):
+        _check_category(column)
+    elif isinstance(column, Number):
+        _check_number(column, kind, source)
     other = None if column.drops else getattr(column, "other", None)
     plain = plain_type(kind)
     if other is not None and not is_text(plain):
@@ -104,7 +106,9 @@ def check_kept(column: Column, kind: Any, source: str) -> None:
             "leave other= out for null, or say other=drop."
         )
     if isinstance(column, Id):
-        _check_id(plain, unfit)
+        whole = pa.types.is_integer(plain) and plain.bit_width >= 32
+        if not (whole or is_text(plain) or pa.types.is_fixed_size_binary(plain) or pa.types.is_float64(plain)):
+            raise unfit
         return
     codes = np.tile(np.arange(column.codes), 2)
     places = np.repeat([0.0, 1 - HAIR], column.codes)  # at both ends of each bin
@@ -116,13 +120,7 @@ def check_kept(column: Column, kind: Any, source: str) -> None:
         raise unfit
 
 
-def _check_id(kind: Any, unfit: InputError) -> None:
-    whole = pa.types.is_integer(kind) and kind.bit_width >= 32
-    if not (whole or is_text(kind) or pa.types.is_fixed_size_binary(kind) or pa.types.is_float64(kind)):
-        raise unfit
-
-
-def _skipped(column: Column, codes: Ints, kind: Any) -> NDArray[np.bool_]:
+def _skipped(column: Column, codes: Ints, kind: Any) -> Bools:
     """Return which bins begin when the clock is put forward, so that it never shows that time."""
     if not isinstance(column, Time) or is_text(kind) or not (column.tz or getattr(kind, "tz", None)):
         return np.zeros(len(codes), dtype=bool)
@@ -130,13 +128,7 @@ def _skipped(column: Column, codes: Ints, kind: Any) -> NDArray[np.bool_]:
     return np.asarray(wall_of(moments_of(wall, zone, column.span), zone, column.span) != wall)
 
 
-def _declared(column: Column) -> str:
-    said = [f"{name} {value}" for name, value in column.to_dict().items() if name not in {"kind", "name", "share"}]
-    return f"a {column.kind}" + (f" ({', '.join(said)})"[:200] if said else "")
-
-
-def _check_category(column: Category, kind: Any, source: str) -> None:
-    del kind, source
+def _check_category(column: Category) -> None:
     names = canonical(column)
     for name, value in zip(names, column.values, strict=True):
         if names.count(name) > 1:
@@ -159,19 +151,10 @@ def _check_number(column: Number, kind: Any, source: str) -> None:
         )
 
 
-CHECKS: Mapping[type[Column], Callable[[Any, Any, str], None]] = {
-    Time: lambda *_: None,
-    Category: _check_category,
-    Number: _check_number,
-    Id: lambda *_: None,
-}
-
-
 # ---- from bins to values of a plain Arrow type ----
 
 
-def _categories(column: Category, bins: Ints, places: Floats, kind: Any) -> pa.Array:
-    del places
+def _categories(column: Category, bins: Ints, _: Floats, kind: Any) -> pa.Array:
     words = pa.array(column.values, pa.string())
     words = words.cast(pa.binary()) if is_binary(kind) else words
     return words.cast(kind).take(pa.array(bins))

@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pointveil.cells.arrays import blocks
 from pointveil.errors import InputError
 from pointveil.files.crs import DEGREES, chosen_crs
-from pointveil.formats import spark
-from pointveil.formats.base import Batch, DamagedError, Layout, PointSource, Request, make_batch, slices
+from pointveil.formats import base, spark
+from pointveil.formats.base import Batch, DamagedError, Layout, PointSource, Request, make_batch
 from pointveil.formats.codes import coded
 from pointveil.formats.columns import find_column, find_columns, no_columns, plain_layout, usual_names
 from pointveil.formats.kept import with_kept
@@ -46,7 +47,7 @@ def _in_memory(
     layout: Layout, count: int, coordinates: Rows, people: Rows = lambda _: None, codes: Rows = lambda _: ()
 ) -> PointSource:
     def pieces() -> Iterator[Batch]:
-        for part in slices(count):
+        for part in blocks(count, base.BATCH_ROWS):
             yield make_batch(coordinates(part), people(part), codes(part))
 
     return PointSource(layout, pieces)
@@ -59,7 +60,7 @@ def _from_table(table: Any, request: Request, layout: Layout | None = None) -> P
 
 
 def _sliced(table: Any, layout: Layout, request: Request) -> Iterator[Batch]:
-    for part in slices(len(table)):
+    for part in blocks(len(table), base.BATCH_ROWS):
         yield batch_of(table.slice(part.start, part.stop - part.start), layout, request)
 
 
@@ -165,15 +166,14 @@ def _people(frame: Any, names: Sequence[str], request: Request) -> Rows:
 
 
 def _from_array(values: Any, request: Request) -> PointSource:
+    def floats(part: Any) -> NDArray[np.float64]:
+        if part.dtype.kind in "iuf":
+            return np.ma.filled(part.astype(np.float64), np.nan)
+        return numbers_of(np.ma.filled(part.astype(object), None).ravel()).reshape(-1, 2)
+
     if values.ndim != 2 or values.shape[1] != 2 or values.dtype.kind not in "iufOUS":
         raise InputError("An array of points has two columns, x and y (or longitude and latitude), of numbers.")
-    return _from_pairs(values, request, _floats)
-
-
-def _floats(values: Any) -> NDArray[np.float64]:
-    if values.dtype.kind in "iuf":
-        return np.ma.filled(values.astype(np.float64), np.nan)
-    return numbers_of(np.ma.filled(values.astype(object), None).ravel()).reshape(-1, 2)
+    return _from_pairs(values, request, floats)
 
 
 def _one_by_one(pairs: Sequence[Any]) -> NDArray[np.float64]:

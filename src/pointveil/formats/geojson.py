@@ -83,15 +83,7 @@ def _batch(features: Iterator[Any], layout: Layout, request: Request) -> Batch |
 
 
 class Text:
-    """The text of a GeoJSON file, of which only a window is held.
-
-    Parameters
-    ----------
-    stream
-        The bytes of the file, from its beginning.
-    name
-        The name of the file, for errors.
-    """
+    """The text of a GeoJSON file, of which only a window is held; errors call the file `name`."""
 
     def __init__(self, stream: Any, name: str) -> None:
         self._stream = stream

@@ -14,6 +14,7 @@ from pointveil.errors import InputError
 from pointveil.files.drafts import draft_folder
 from pointveil.formats.base import Batch, Layout, Request, make_batch
 from pointveil.formats.codes import coded, codes_of_values
+from pointveil.formats.columns import quoted
 from pointveil.formats.persons import person_values
 from pointveil.formats.wkb import points_of_geopackage
 
@@ -87,8 +88,3 @@ def check_table(path: Path, layer: str, columns: list[str]) -> None:
         raise InputError(f"{name} is damaged: it cannot be opened as a GeoPackage.") from None
     if (b"table",) not in kinds or any(hidden.get(column.lower().encode()) != 0 for column in columns):
         raise InputError(f"Layer {layer!r} of {name} is a view or has computed columns; save it as a table of its own.")
-
-
-def quoted(name: str) -> str:
-    """Return a name as SQL takes it, whatever its characters."""
-    return '"' + name.replace('"', '""') + '"'

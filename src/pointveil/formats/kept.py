@@ -51,14 +51,17 @@ def _field(
 ) -> Any:
     if column.name in {layout.x, layout.y, layout.geometry}:
         raise InputError(f"Column {column.name!r} of {source} says where a record is, so it cannot be kept as well.")
-    check_not_person(column, request)
-    count = list(names).count(column.name)
-    if count != 1:
+    if column.name == request.person and not isinstance(column, Id):
         raise InputError(
-            f"{source} has {count} columns called {column.name!r}; give each its own name."
-            if count
-            else f"{source} has no column {column.name!r} to keep; {_near(names, column.name)}{listed(names)}"
+            f"Column {column.name!r} says whose a record is; keep it as '{column.name}=id', or not at all."
         )
+    count = list(names).count(column.name)
+    if not count:
+        near = [] if any(map(looks_like_data, names)) else difflib.get_close_matches(column.name, names, n=1)
+        guess = f"did you mean {near[0]!r}? Else " if near else ""
+        raise InputError(f"{source} has no column {column.name!r} to keep; {guess}{listed(names)}")
+    if count > 1:
+        raise InputError(f"{source} has {count} columns called {column.name!r}; give each its own name.")
     kind = kind_of(column, list(names).index(column.name))
     check_kept(column, kind, source)
     return field_of(column, kind)
@@ -74,14 +77,6 @@ def field_of(column: Column, kind: Any) -> Any:
     return pa.field(column.name, kind, metadata=form)
 
 
-def check_not_person(column: Column, request: Request) -> None:
-    """Refuse to keep what says whose a record is, save as an invented id."""
-    if column.name == request.person and not isinstance(column, Id):
-        raise InputError(
-            f"Column {column.name!r} says whose a record is; keep it as '{column.name}=id', or not at all."
-        )
-
-
 def settled(keep: Sequence[Column], layout: Layout) -> tuple[Column, ...]:
     """Return declarations that also say what the types of the columns said, so that they hold in any other format."""
     return tuple(_settled(column, plain_type(layout.kept[column.name].type)) for column in keep)
@@ -95,11 +90,6 @@ def _settled(column: Column, kind: Any) -> Column:
         counted = "integer" if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else whole
         return dataclasses.replace(column, tz=column.tz or getattr(kind, "tz", None), type=column.type or counted)
     return column
-
-
-def _near(names: Sequence[str], wanted: str) -> str:
-    near = difflib.get_close_matches(wanted, names, n=1)
-    return f"did you mean {near[0]!r}? Else " if near and not any(map(looks_like_data, names)) else ""
 
 
 def usual_kind(column: Column, _place: int = 0) -> Any:

@@ -22,9 +22,8 @@ READ_BYTES = 1 << 27
 def opened(path: File) -> Any:
     """Open a Parquet file so that memory stays small."""
     try:
-        file = pq.ParquetFile(
-            path if isinstance(path, Path) else path.open(), pre_buffer=False, buffer_size=READ_BUFFER
-        )
+        source = path if isinstance(path, Path) else path.open()
+        file = pq.ParquetFile(source, pre_buffer=False, buffer_size=READ_BUFFER)
         _ = file.schema_arrow.names  # names that are no text show here only
     except (pa.ArrowException, OSError, UnicodeDecodeError):
         raise InputError(f"{path.name} is not a whole Parquet file; it may be cut off or of another format.") from None

@@ -152,16 +152,8 @@ def _of_span(value: Any) -> bytes | None:
     return None if seconds is None else b"PT" + seconds + b"S"
 
 
-SECONDS = {
-    "W": Decimal(604800),
-    "D": Decimal(86400),
-    "h": Decimal(3600),
-    "m": Decimal(60),
-    "s": Decimal(1),
-    "ms": Decimal("1e-3"),
-    "us": Decimal("1e-6"),
-    "ns": Decimal("1e-9"),
-}
+UNITS = {"W": "604800", "D": "86400", "h": "3600", "m": "60", "s": "1", "ms": "1e-3", "us": "1e-6", "ns": "1e-9"}
+SECONDS = {unit: Decimal(length) for unit, length in UNITS.items()}
 # The first row that fits a value counts: NumPy takes a span of time for a whole number, Python a truth value.
 FORMS: tuple[tuple[Any, Callable[[Any], bytes | None]], ...] = (
     (str, _of_text),

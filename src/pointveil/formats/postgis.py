@@ -19,6 +19,7 @@ from pointveil.errors import InputError, missing_extra
 from pointveil.files.crs import known_crs
 from pointveil.files.places import public_name
 from pointveil.formats.base import Batch, Chunks, DamagedError, Layout, PointSource, Request
+from pointveil.formats.columns import quoted
 from pointveil.formats.tables import batch_of, layout_of, needed_columns
 from pointveil.formats.values import storage_of
 
@@ -63,11 +64,6 @@ class Address:
         return ".".join(map(quoted, self.table)) if self.table else f"({self.query}\n) AS pointveil_source"
 
 
-def quoted(name: str) -> str:
-    """Return a name of the database as it stands in a statement."""
-    return '"' + name.replace('"', '""') + '"'
-
-
 def literal(text: str) -> str:
     """Return a text as it stands in a statement."""
     return "E'" + text.replace("\\", "\\\\").replace("'", "''") + "'"
@@ -98,19 +94,13 @@ class Session:
             cursor.execute(query)
             return list(cursor.fetchall())
 
-    def schema(self, query: str) -> Any:
-        """Return the Arrow schema of an answer."""
+    @contextmanager
+    def answer(self, query: str) -> Iterator[Any]:
+        """Give a large answer, as an Arrow reader."""
         with self.connection.cursor() as cursor:
             cursor.execute(query)
             with cursor.fetch_record_batch() as reader:
-                return reader.schema
-
-    def batches(self, query: str) -> Iterator[Any]:
-        """Yield a large answer."""
-        with self.connection.cursor() as cursor:
-            cursor.execute(query)
-            with cursor.fetch_record_batch() as reader:
-                yield from reader
+                yield reader
 
 
 def _quietly(close: Callable[[], object]) -> None:
@@ -124,7 +114,8 @@ def read(url: str, request: Request, *, in_order: bool = False) -> PointSource:
     session = Session(address, autocommit=True)
     try:
         session.do(SNAPSHOT)
-        schema = _described(session, address, session.schema(f"SELECT * FROM {address.relation} LIMIT 0"))
+        with session.answer(f"SELECT * FROM {address.relation} LIMIT 0") as nothing:
+            schema = _described(session, address, nothing.schema)
     except InputError:
         raise
     except Exception:  # noqa: BLE001 - an error of the database may quote a value
@@ -138,15 +129,12 @@ def read(url: str, request: Request, *, in_order: bool = False) -> PointSource:
 
 
 def _pieces(session: Session, query: str, layout: Layout, request: Request, name: str) -> Iterator[Batch]:
-    batches = session.batches(query)
-    while True:
-        try:
-            batch = next(batches, None)
-        except Exception:  # noqa: BLE001 - as above
-            raise DamagedError(f"{name} cannot be read to its end: the database refused, or went away.") from None
-        if batch is None:
-            return
-        yield batch_of(batch, layout, request)
+    try:
+        with session.answer(query) as batches:
+            for batch in batches:
+                yield batch_of(batch, layout, request)
+    except Exception:  # noqa: BLE001 - as above
+        raise DamagedError(f"{name} cannot be read to its end: the database refused, or went away.") from None
 
 
 def _described(session: Session, address: Address, schema: Any) -> Any:
@@ -183,12 +171,8 @@ def _selected(field: Any, request: Request) -> str:
         return name
     if field.name == request.person:
         return f"{name}::text AS {name}"
-    return f"CASE WHEN isfinite({name}) THEN {name} END AS {name}" if has_infinity(field.type) else name
-
-
-def has_infinity(kind: Any) -> bool:
-    """Whether the database knows a moment of this type that is before or after all others."""
-    return bool(pa.types.is_timestamp(kind) or pa.types.is_date(kind))
+    has_infinity = pa.types.is_timestamp(field.type) or pa.types.is_date(field.type)
+    return f"CASE WHEN isfinite({name}) THEN {name} END AS {name}" if has_infinity else name
 
 
 def check(url: str, crs: str | None = None, *, force: bool, own: Any = ()) -> None:
@@ -256,8 +240,8 @@ def columns(url: str, names: list[str]) -> dict[str, Any]:
     address = _writable(url)
     with _transaction(address) as session:
         wanted = ", ".join(map(quoted, names))
-        found = list(session.batches(f"SELECT {wanted} FROM {address.relation} ORDER BY {quoted(NUMBER)}"))
-        table = pa.Table.from_batches(found, session.schema(f"SELECT {wanted} FROM {address.relation} LIMIT 0"))
+        with session.answer(f"SELECT {wanted} FROM {address.relation} ORDER BY {quoted(NUMBER)}") as found:
+            table = found.read_all()
     return {name: pa.chunked_array(map(storage, table[name].chunks), storage_of(table[name].type)) for name in names}
 
 
@@ -265,7 +249,8 @@ def statement(url: str) -> str | None:
     """Return the statement about a table."""
     address = _writable(url)
     with _transaction(address) as session:
-        return _statement(session, address)
+        known = session.rows(f"SELECT obj_description(to_regclass({literal(address.relation)}), 'pg_class')")
+    return None if known[0][0] is None else str(known[0][0])
 
 
 def _writable(url: str) -> Address:
@@ -290,11 +275,6 @@ def _transaction(address: Address) -> Iterator[Session]:
         ) from None
     finally:
         session.close()
-
-
-def _statement(session: Session, address: Address) -> str | None:
-    known = session.rows(f"SELECT obj_description(to_regclass({literal(address.relation)}), 'pg_class')")
-    return None if known[0][0] is None else str(known[0][0])
 
 
 def _refuse_existing(session: Session, address: Address, *, force: bool, own: Any) -> None:

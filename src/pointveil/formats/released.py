@@ -42,21 +42,12 @@ def _as(column: Any, field: Any) -> Any:
     return column
 
 
-def _from_parquet(path: Path, layout: Layout, names: list[str]) -> Any:
-    del layout
-    return pq.read_table(path, columns=names)
-
-
 def _from_csv(path: Path, layout: Layout, names: list[str]) -> Any:
+    kinds = dict.fromkeys(names, pa.string())
     convert = arrow_csv.ConvertOptions(
-        include_columns=names,
-        column_types=dict.fromkeys(names, pa.string()),
-        null_values=[""],
-        strings_can_be_null=True,
+        include_columns=names, column_types=kinds, null_values=[""], strings_can_be_null=True
     )
-    return arrow_csv.read_csv(
-        path, parse_options=arrow_csv.ParseOptions(delimiter=layout.delimiter), convert_options=convert
-    )
+    return arrow_csv.read_csv(path, None, arrow_csv.ParseOptions(delimiter=layout.delimiter), convert)
 
 
 def _from_geojson(path: Path, layout: Layout, names: list[str]) -> Any:
@@ -80,7 +71,7 @@ def _from_gdal(path: Path, layout: Layout, names: list[str]) -> Any:
 
 READERS: Mapping[str, Callable[[Path, Layout, list[str]], Any]] = {
     "csv": _from_csv,
-    "parquet": _from_parquet,
-    "geoparquet": _from_parquet,
+    "parquet": lambda path, _, names: pq.read_table(path, columns=names),
+    "geoparquet": lambda path, _, names: pq.read_table(path, columns=names),
     "geojson": _from_geojson,
 }

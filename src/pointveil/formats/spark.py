@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from pointveil.errors import InputError, missing_extra
-from pointveil.formats.base import BATCH_ROWS, Batch, DamagedError, PointSource, Request
+from pointveil.formats.base import Batch, DamagedError, PointSource, Request, regrouped
 from pointveil.formats.tables import batch_of, layout_of, needed_columns
 from pointveil.version import __version__
 
@@ -169,14 +169,7 @@ def _schema(frame: Any) -> Any:
 
 def _of_frame(batches: Iterator[Any], layout: Any, request: Request) -> Iterator[Batch]:
     """Yield the records of a partition, many at once: Spark hands out small batches."""
-    waiting: list[Any] = []
-    for batch in batches:
-        waiting.append(batch)
-        if sum(map(len, waiting)) >= BATCH_ROWS:
-            yield batch_of(pa.Table.from_batches(waiting), layout, request)
-            waiting = []
-    if waiting:
-        yield batch_of(pa.Table.from_batches(waiting), layout, request)
+    return regrouped(batch_of(batch, layout, request) for batch in batches)
 
 
 def _of_shares(batches: Iterator[Any], shares: tuple[Callable[[], Iterator[Batch]], ...]) -> Iterator[Batch]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from pointveil.columns.names import guess_use
 from pointveil.formats import describe_columns, format_of
 from pointveil.formats.values import is_text, plain_type
 
@@ -43,7 +44,9 @@ ID = """\
 kind = "id"  # invented ids are written, which link nothing
 """
 TEXT = """\
-# Text may also be a time, or a number:
+# Text may also be a category, a time, or a number:
+# kind = "category"
+# values = ["bus", "tram"]
 # kind = "time"
 # period = "2014-04-01/2014-07-01"
 # format = "%Y-%m-%d %H:%M:%S"  # default: ISO 8601
@@ -59,14 +62,16 @@ WHOLE = """\
 """
 
 
-def suggested(kind: Any) -> str | None:
-    """Return as what a column of a type may be kept, or nothing if it cannot be."""
+def suggested(name: str, kind: Any) -> str | None:
+    """Return as what a column may be kept, or nothing if it cannot be: by its type, and text also by its name."""
     plain = plain_type(kind)
+    if is_text(plain):
+        return {"person": "id", "time": "time", None: "category"}[guess_use(name)]
     if plain != kind and pa.types.is_fixed_size_binary(plain):
         return "id"
     if pa.types.is_timestamp(plain) or pa.types.is_date(plain):
         return "time"
-    if is_text(plain) or pa.types.is_boolean(plain):
+    if pa.types.is_boolean(plain):
         return "category"
     tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
     return "number" if any(test(plain) for test in tests) else None
@@ -78,17 +83,14 @@ def describe(path: Path) -> dict[str, Any]:
     if format_of(path) == "geojson":
         return {"columns": None, "toml": head + UNKNOWN}
     found = describe_columns(path)
-    columns = [{"name": name, "type": _type(kind, path), "kind": suggested(kind)} for name, kind in found.items()]
+    columns = [{"name": name, "type": _type(kind, path), "kind": suggested(name, kind)} for name, kind in found.items()]
     return {"columns": columns, "toml": "\n".join([head, *(_table(name, found[name], path) for name in found)])}
 
 
 def _table(name: str, kind: Any, path: Path) -> str:
-    key = (
-        name
-        if re.fullmatch("[A-Za-z0-9_-]+", name)
-        else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
-    )
-    told, plain = suggested(kind), plain_type(kind)
+    plain_name = re.fullmatch("[A-Za-z0-9_-]+", name) is not None
+    key = name if plain_name else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+    told, plain = suggested(name, kind), plain_type(kind)
     if told is None:
         return f"# {_shown(name)} holds {_shown(str(kind))}, which cannot be kept.\n"
     values = '["true", "false"]' if pa.types.is_boolean(plain) else "[]"

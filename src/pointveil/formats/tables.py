@@ -73,7 +73,12 @@ def _of_places(schema: Any, request: Request, source: str) -> Layout:
         place = find_column(schema.names, request.person, source)
         check_person(schema.field(place).type, request.person, source)
     found = None if request.columns else _geometry_column(schema, source)
-    return _with_columns(schema, request, source) if found is None else _with_geometry(schema, request, source, found)
+    if found is not None:
+        return _with_geometry(schema, request, source, found)
+    places = find_columns(schema.names, request.columns, source)
+    for place in places:
+        check_number(schema.field(place).type, schema.names[place], source)
+    return plain_layout("parquet", schema.names, places, request.crs, source)
 
 
 def needed_columns(layout: Layout, request: Request) -> list[str]:
@@ -97,13 +102,6 @@ def batch_of(table: Any, layout: Layout, request: Request) -> Batch:
 def _chunks(column: Any) -> list[Any]:
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     return [chunk.storage if isinstance(chunk, pa.ExtensionArray) else chunk for chunk in chunks]
-
-
-def _with_columns(schema: Any, request: Request, source: str) -> Layout:
-    x, y = find_columns(schema.names, request.columns, source)
-    for place in (x, y):
-        check_number(schema.field(place).type, schema.names[place], source)
-    return plain_layout("parquet", schema.names, (x, y), request.crs, source)
 
 
 def _with_geometry(schema: Any, request: Request, source: str, found: tuple[str, str, Any]) -> Layout:

@@ -29,7 +29,9 @@ def numbers(values: Any) -> NDArray[np.float64]:
     if isinstance(values, pa.ExtensionArray):
         values = values.storage
     if pa.types.is_dictionary(values.type):
-        return _of_dictionary(values)
+        words = np.append(numbers(values.dictionary), np.nan)
+        places = values.indices.cast(pa.int64()).fill_null(len(words) - 1)
+        return np.asarray(words[places.to_numpy(zero_copy_only=False)], dtype=np.float64)
     if is_text(values.type):
         return _of_text(values)
     if values.type != pa.float64():
@@ -75,12 +77,6 @@ def is_binary(kind: Any) -> bool:
 def is_text(kind: Any) -> bool:
     """Whether a column of this Arrow type holds text or bytes."""
     return kind in {pa.string(), pa.large_string(), pa.string_view()} or is_binary(kind)
-
-
-def _of_dictionary(values: Any) -> NDArray[np.float64]:
-    words = np.append(numbers(values.dictionary), np.nan)
-    codes = values.indices.cast(pa.int64()).fill_null(len(words) - 1)
-    return np.asarray(words[codes.to_numpy(zero_copy_only=False)], dtype=np.float64)
 
 
 def _of_text(values: Any) -> NDArray[np.float64]:

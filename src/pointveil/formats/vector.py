@@ -89,7 +89,7 @@ def read(driver: Driver, path: Path, request: Request) -> PointSource:
     check_fits(path)
     no_columns(request.columns, path.name)
     with unwritten(path) if driver is GEOPACKAGE else nullcontext(path) as copy:
-        facts = layer_facts(copy, POINTS, request.layer)
+        facts = layer_facts(copy, POINTS)
         layout = layout_of(driver, facts, path.name, request)
         if driver is GEOPACKAGE:
             named = [request.person, *(column.name for column in coded(request.keep))]
@@ -125,7 +125,7 @@ def fields(driver: Driver, path: Path) -> dict[str, Any]:
     """Return the types of all columns."""
     check_fits(path)
     with unwritten(path) if driver is GEOPACKAGE else nullcontext(path) as copy:
-        return _kinds(driver, layer_facts(copy, POINTS, None))
+        return _kinds(driver, layer_facts(copy, POINTS))
 
 
 def _kinds(driver: Driver, info: dict[str, Any]) -> dict[str, Any]:
@@ -210,5 +210,5 @@ def statement(driver: Driver, path: Path) -> str | None:
         return None
     kind, name = driver.statement_place
     check_fits(path)
-    found: dict[str, str] = layer_facts(path, POINTS, None)[kind] or {}
+    found: dict[str, str] = layer_facts(path, POINTS)[kind] or {}
     return found.get(name)

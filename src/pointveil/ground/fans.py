@@ -38,7 +38,11 @@ def cut_into_fans(regions: Regions, land: LandOf, world: World, which: Ints) -> 
     if rectangles is None:
         outlines = shapely.convex_hull(regions.polygons(which))
         owner, corners = _fans_of_polygons(outlines)
-        dry = _wholly_on_land(regions.polygons(which), outlines, world)
+        # A region is wholly on land if it is convex and has no water.
+        polygons = regions.polygons(which)
+        shapely.prepare(world.land)
+        convex = shapely.area(polygons) >= shapely.area(outlines) * (1 - 1e-9)
+        dry = np.asarray(convex & shapely.covers(world.land, polygons))
     else:
         owner, corners = _fans_of_rectangles(rectangles[which])
         dry = land.whole[which]
@@ -64,13 +68,6 @@ def _fans_of_polygons(outlines: NDArray[Any]) -> tuple[Ints, Floats]:
     along = (owner[1:] == owner[:-1]) & (points[1:] != points[:-1]).any(axis=1)
     owner = owner[1:][along]
     return owner, np.stack([middle[owner], points[:-1][along], points[1:][along]], axis=1)
-
-
-def _wholly_on_land(polygons: NDArray[Any], outlines: NDArray[Any], world: World) -> Bools:
-    """Return which polygons are convex and have no water."""
-    convex = shapely.area(polygons) >= shapely.area(outlines) * (1 - 1e-9)
-    shapely.prepare(world.land)
-    return np.asarray(convex & shapely.covers(world.land, polygons))
 
 
 def _on_land(regions: Regions, which: Ints, owner: Ints, corners: Floats, dry: Bools, world: World) -> Triangulation:

@@ -23,19 +23,10 @@ def walk(xy: Floats) -> Ints:
 def assign(order: Ints, group: Ints, laws: Floats, rng: np.random.Generator) -> tuple[Ints, Floats]:
     """Return the bin of each point, and where in its bin it lies, from 0 to 1.
 
-    The points of a group are met in turn, and its law is read at steps of the golden ratio: any run of neighbours
-    gets nearly the right mix, and nearly even places inside each bin.
-
-    Parameters
-    ----------
-    order
-        (n,) the points in the order of `walk`.
-    group
-        (n,) whose law each point follows: its region, or its region and the bins that it has already.
-    laws
-        (groups, bins) not negative; need not add up to one. A group without people takes all bins alike.
-    rng
-        Gives each group its first step.
+    The points of a group are met in turn, in the `order` (n,) of `walk`, and its law is read at steps of the golden
+    ratio from a random one on: any run of neighbours gets nearly the right mix, and nearly even places inside each bin.
+    `group` (n,) says whose law each point follows: that of its region, or of its region and the bins that it has
+    already. Laws (groups, bins) need not add up to one; a group without people takes all bins alike.
     """
     met = order[np.argsort(group[order], kind="stable")]
     groups = group[met]

@@ -11,17 +11,7 @@ Drawn = tuple[Ints, Floats]  # the code of each point, and where in its bin it l
 
 
 def draw_codes(laws: Laws, xy: Floats, rng: np.random.Generator) -> list[Drawn]:
-    """Return the codes of each column that has some, in the order declared.
-
-    Parameters
-    ----------
-    laws
-        What the columns say, region by region.
-    xy
-        (n, 2) metres: the synthetic points.
-    rng
-        The drawing's.
-    """
+    """Return the codes of the synthetic points (n, 2), for each column that has some, in the order declared."""
     order, group = walk(xy), laws.regions.locate(xy)
     found: dict[tuple[int, str], Drawn] = {}
     for place, law in enumerate(laws.laws):

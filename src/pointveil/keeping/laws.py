@@ -32,7 +32,7 @@ class Asked:
     @property
     def levels(self) -> int:
         """How often the city was cut for the largest table."""
-        return 0 if self.places is None else _levels(self.places, self.topic)
+        return 0 if self.places is None else (len(self.places.values) // self.topic.size).bit_length() - 1
 
     def table(self) -> tuple[Floats, Floats]:
         """Return the noisy people (regions, bins), and the noise's variance along the tree of regions."""
@@ -46,11 +46,10 @@ class Asked:
         if self.places is None:
             return [(self.histogram.values.astype(np.float64), self.histogram.variance)]
         table, variance = self.table()
-        sums = (table.sum(axis=0), len(table) * float(variance[0]))
-        return [
-            sums,
-            *([] if self.outline is None else [(_rows(self.histogram, self.topic)[0], self.histogram.variance)]),
-        ]
+        sums = [(table.sum(axis=0), len(table) * float(variance[0]))]
+        if self.outline is not None:
+            sums.append((_rows(self.histogram, self.topic)[0], self.histogram.variance))
+        return sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,17 +78,8 @@ def learn_laws(
     """Ask about the kept columns, and work out what they say; None if nothing is kept that has codes.
 
     Every question counts places and codes, of which a record has exactly one each: sensitivity 1 (docs/columns.md).
-
-    Parameters
-    ----------
-    vault
-        Answers with noise: a vault, or the recording of one.
-    keep
-        The declared columns.
-    epsilon
-        Of the whole release; each column takes its own share.
-    places, people
-        (n, 2) metres, drawn from the released map; and how many people there seem to be.
+    Epsilon is that of the whole release, of which each column takes its own share. `places` (n, 2) in metres are drawn
+    from the released map, and `people` is how many there seem to be.
     """
     topics = topics_of(keep, epsilon, people)
     if not topics:
@@ -133,11 +123,9 @@ def _ask(vault: Respondent, topic: Topic, leading: Topic, tree: Tree) -> Asked:
         outline = count(tree.regions(min(few, most)), "in few regions", OUTLINE)
         levels = _levels_worth_asking(outline, topic, topic.epsilon * left / vault.points_per_unit, tree.people)
     places = count(tree.regions(min(levels, most)), "by region", left)
-    pairs = (
-        None
-        if is_leading
-        else count(Everywhere(), f"with {leading.column.name} {leading.part.name}", topic.pairs_share, leading)
-    )
+    if is_leading:
+        return Asked(topic, histogram, outline, places)
+    pairs = count(Everywhere(), f"with {leading.column.name} {leading.part.name}", topic.pairs_share, leading)
     return Asked(topic, histogram, outline, places, pairs)
 
 
@@ -214,7 +202,3 @@ def _weekdays(dates: Asked) -> Ints:
 
 def _rows(answer: NoisyCounts, topic: Topic) -> Floats:
     return answer.values.reshape(-1, topic.size).astype(np.float64)
-
-
-def _levels(answer: NoisyCounts, topic: Topic) -> int:
-    return (len(answer.values) // topic.size).bit_length() - 1

@@ -16,18 +16,10 @@ PLACES = 2**14
 
 @dataclass(eq=False)
 class Tree:
-    """Regions of equal people, as many levels of halves as are wanted; fewer are the upper part of the same tree.
+    """Regions of equal people, as many levels of halves as are wanted; fewer are the upper part of the same tree."""
 
-    Parameters
-    ----------
-    places
-        (n, 2) metres, drawn from the released map: where people are expected. Never real records.
-    people
-        How many there seem to be.
-    """
-
-    places: Floats
-    people: float
+    places: Floats  # (n, 2) metres, drawn from the released map: where people are expected; never real records
+    people: float  # how many there seem to be
     _deepest: PeopleRegions | None = field(default=None, repr=False)
 
     def regions(self, levels: int) -> PeopleRegions:
@@ -50,16 +42,10 @@ def effective_bins(histogram: Floats) -> float:
 
 
 def region_levels(people: float, epsilon: float, bins: float) -> int:
-    """Return how often to cut, so that a cell of region and bin can be told from its noise.
+    """Return how often to cut so many people, so that a cell of region and bin can be told from its noise.
 
-    Parameters
-    ----------
-    people
-        How many there seem to be.
-    epsilon
-        Of the noise in the table of regions and bins (divided by the points that one person may have).
-    bins
-        How many bins the table has; where the histogram is known, `effective_bins` of it.
+    `epsilon` is that of the noise (divided by the points that one person may have). Of `bins` there are as many as the
+    table has; where the histogram is known, `effective_bins` of it.
     """
     regions = people * epsilon / (NOISE_ROOM * bins)
     return min(max(round(math.log2(max(regions, 1.0))), 0), MOST_LEVELS)
@@ -71,11 +57,9 @@ def cut_people(places: Floats, levels: int) -> PeopleRegions:
     held = {0: np.arange(len(places))}
     for node in range(len(at)):
         here = held.pop(node)
-        if not len(here):
-            # Nobody is expected here: repeating the cut above sends everything to one side, and nothing is lost.
-            axis[node], at[node] = axis[(node - 1) // 2], at[(node - 1) // 2]
-        else:
-            axis[node], at[node] = halve(places[here])
+        # Where nobody is expected, repeating the cut above sends everything to one side, and nothing is lost.
+        above = (node - 1) // 2
+        axis[node], at[node] = halve(places[here]) if len(here) else (axis[above], at[above])
         upper = places[here, axis[node]] >= at[node]
         held[2 * node + 1], held[2 * node + 2] = here[~upper], here[upper]
     return PeopleRegions(axis, at)

@@ -23,23 +23,13 @@ HISTOGRAM, OUTLINE, PAIRS, DATED_PAIRS = Fraction(1, 20), Fraction(1, 10), Fract
 
 @dataclass(frozen=True, eq=False)
 class Topic:
-    """One part of one kept column, and the epsilon for it.
-
-    Parameters
-    ----------
-    column, number
-        The column, and its number among those that have codes.
-    part, axis
-        What is counted, and the basis along its bins.
-    epsilon
-        For all questions about it.
-    """
+    """One part of one kept column, and the epsilon for it."""
 
     column: Column
-    number: int
-    part: Part
-    axis: Axis
-    epsilon: Fraction
+    number: int  # of the column, among those that have codes
+    part: Part  # what is counted
+    axis: Axis  # the basis along its bins
+    epsilon: Fraction  # for all questions about it
 
     @property
     def size(self) -> int:
@@ -74,14 +64,7 @@ class Topic:
 def topics_of(keep: tuple[Column, ...], epsilon: Fraction, people: float) -> list[Topic]:
     """Return what to ask about, the leading part first: a time if there is one, for all else may go with it.
 
-    Parameters
-    ----------
-    keep
-        The declared columns.
-    epsilon
-        Of the whole release; each column takes its own share.
-    people
-        How many there seem to be.
+    Epsilon is that of the whole release; `people` is how many there seem to be.
     """
     coded = [column for column in keep if column.size]
     numbers = sorted(range(len(coded)), key=lambda number: not isinstance(coded[number], Time))

@@ -1,6 +1,6 @@
 """The account of epsilon on disk; it is handed fingerprints and prices, never a record."""
 
-from pointveil.ledger.book import DEFAULT_CAP as DEFAULT_CAP
+from pointveil.ledger.accounts import DEFAULT_CAP as DEFAULT_CAP
 from pointveil.ledger.book import OWN as OWN
 from pointveil.ledger.book import Ledger as Ledger
 from pointveil.ledger.book import Own as Own

@@ -1,41 +1,40 @@
 """Account for every epsilon spent on a dataset, on disk, before any noise is drawn."""
 
-import hmac
-import json
 import math
 import os
 import sqlite3
 import sys
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from fractions import Fraction
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from pointveil.errors import BudgetError, InputError
-from pointveil.ledger.check import find_problems
-from pointveil.ledger.entries import (
-    Account,
-    Charge,
-    Entry,
-    Kept,
-    canonical,
-    decimal,
-    exact,
-    exact_cap,
-    kind_of,
-    plain,
-    same_facts,
-    unit_of,
+from pointveil.errors import InputError
+from pointveil.ledger.accounts import (
+    append_charge,
+    balance,
+    charged_account,
+    checked,
+    find,
+    named_cap,
+    open_account,
+    record_cap,
+    refuse_overspending,
+    refuse_private_prior,
+    root,
+    select,
+    spent_by_unit,
+    sums,
 )
-from pointveil.ledger.schema import MICRO, PATIENCE, append, connect, fingerprint, last, make, seal
+from pointveil.ledger.check import find_problems
+from pointveil.ledger.entries import Account, Charge, Entry, Kept, canonical, exact, exact_cap, plain
+from pointveil.ledger.records import find_answer, kept, lines, refuse_other_content
+from pointveil.ledger.schema import MICRO, PATIENCE, append, connect, fingerprint, last, make
 from pointveil.ledger.upgrade import upgrade
-
-DEFAULT_CAP = Fraction(3)
 
 ADVICE = {
     "SQLITE_BUSY": f"Another process has kept it busy for {PATIENCE} seconds; try again when that has ended.",
@@ -47,7 +46,6 @@ ADVICE = {
     "SQLITE_IOERR": "The disk failed, or is a network disk; a ledger needs a local one.",
 }
 NEXT_ENTRY = "SELECT coalesce(max(entry), 0) + 1 FROM event WHERE kind = 'charge'"
-NEXT_ACCOUNT = "SELECT coalesce(max(account), 0) + 1 FROM event WHERE kind = 'cap'"
 
 
 class Own(Enum):
@@ -110,7 +108,7 @@ class Ledger:
             if account is None:
                 account = open_account(book, name, amount)
             else:
-                record_cap(book, account, amount)
+                record_cap(book, account, name, amount)
             return balance(book, account)
 
     def charge(
@@ -150,24 +148,22 @@ class Ledger:
             else:
                 entry, seed = known.entry, known.seed
                 refuse_other_content(book, entry, print_)
-            paid = {account for (account,) in select(book, "account", kind="charge", entry=entry)}
+            paid = bool(select(book, "id", kind="charge", entry=entry))
             prints = [] if print_ is None else [print_, *(fingerprint(book, digest) for digest in alike)]
             refuse_private_prior(book, purpose.get("prior") or {}, prints)
-            accounts = charged_accounts(book, name, prints)
-            tightest = min((balance(book, account) for account in accounts), key=lambda found: found.left)
-            unpaid = [account for account in accounts if account not in paid]
-            for account in unpaid:
-                refuse_overspending(name, balance(book, account), micro)
-            for account in unpaid:
+            number, joined = charged_account(book, name, prints, entry)
+            account, price = balance(book, number), Fraction(micro, MICRO)
+            if joined or not paid:
+                refuse_overspending(name, account, Fraction(0) if paid else price)
+            if not paid:
                 append_charge(
-                    book, account, entry, name, micro, exact=str(amount), purpose=facts, request=request,
+                    book, number, entry, name, micro, exact=str(amount), purpose=facts, request=request,
                     seed=None if seed is None else str(seed), fingerprint=print_,
                 )  # fmt: skip
             *_, (sum_, chain) = select(book, "named, hash", kind="charge", entry=entry)
-        price, named = Fraction(micro, MICRO), Fraction(sum_, MICRO)
-        before = tightest.spent - (price if paid else 0)
+        before, named = account.spent - (price if paid else 0), Fraction(sum_, MICRO)
         return Charge(
-            entry=entry, dataset=name, spent_before=before, spent_after=before + price, cap=tightest.cap,
+            entry=entry, dataset=name, spent_before=before, spent_after=before + price, cap=account.cap,
             named_before=named - price, named_after=named, chain=chain.hex(), seed=seed, fingerprint=print_,
         )  # fmt: skip
 
@@ -209,13 +205,12 @@ class Ledger:
         with self._writing() as book:
             if select(book, "id", kind="stop", entry=entry):
                 return
-            for account, name, micro in select(book, "account, name, micro", kind="charge", entry=entry):
+            for charged, name, micro in select(book, "account, name, micro", kind="charge", entry=entry)[:1]:
+                account = root(book, charged)
                 before, charges, named = sums(book, account, name)
-                again = select(book, "id", kind="stop", entry=entry)  # a second account: under the name it counts once
-                after = {"spent": before - micro + stays, "named": named if again else named - micro + stays}
                 append(
                     book, "stop", account=account, entry=entry, name=name, micro=micro - stays, exact=str(spent),
-                    charges=charges, **after,
+                    charges=charges, spent=before - micro + stays, named=named - micro + stays,
                 )  # fmt: skip
 
     def record_output(self, entry: int, output: Mapping[str, Any]) -> None:
@@ -262,6 +257,11 @@ class Ledger:
         with self._reading() as book:
             account = find(book, "name", name=name)
             return None if account is None else balance(book, account)
+
+    def named_cap(self, dataset: str) -> Fraction:
+        """Return the cap that was set under a name: unlike that of its account, it tells nothing about the data."""
+        with self._reading() as book:
+            return named_cap(book, plain(dataset, "name of a dataset"))
 
     def verify(self, anchors: Iterable[str] = ()) -> list[str]:
         """Return what is wrong with the ledger, in sentences: broken chain, wrong sums, overspent caps.
@@ -311,192 +311,6 @@ def open_ledger(given: Ledger | str | PathLike[str] | Own | None) -> Ledger | No
     if given is OWN:
         return Ledger()
     return given if given is None or isinstance(given, Ledger) else Ledger(Path(given))
-
-
-def select(book: sqlite3.Connection, fields: str, **where: object) -> list[Any]:
-    """Return these fields of the events that have these values, oldest first."""
-    conditions = " AND ".join(f"{field} = ?" for field in where)
-    query = f"SELECT {fields} FROM event WHERE {conditions} ORDER BY id"  # noqa: S608 - our own words only
-    return book.execute(query, tuple(where.values())).fetchall()
-
-
-def find(book: sqlite3.Connection, kind: Literal["name", "content"], **key: str | bytes) -> int | None:
-    """Return the account that a name or a fingerprint leads to."""
-    return next((account for (account,) in select(book, "account", kind=kind, **key)), None)
-
-
-def lines(book: sqlite3.Connection) -> Iterator[Entry]:
-    """Yield the lines of the log; a charge to two accounts is one."""
-    stopped = dict(book.execute("SELECT entry, exact FROM event WHERE kind = 'stop'"))
-    finished = {entry for (entry,) in book.execute("SELECT entry FROM event WHERE kind = 'finish'")}
-    outputs: dict[int, dict[str, Any]] = defaultdict(dict)  # the last word on each fact
-    for entry, facts in book.execute("SELECT entry, output FROM event WHERE kind = 'output' ORDER BY id"):
-        outputs[entry] |= json.loads(facts)
-    query = (
-        "SELECT entry, time, name, exact, purpose, request FROM event WHERE kind = 'charge' GROUP BY entry ORDER BY id"
-    )
-    for entry, time, name, price, purpose, request in book.execute(query):
-        facts = json.loads(purpose)
-        yield Entry(
-            entry=entry,
-            time=time,
-            dataset=name,
-            epsilon=Fraction(stopped.get(entry, price)),
-            unit=unit_of(facts),
-            method=facts.get("method", "not recorded"),
-            state="stopped" if entry in stopped else "finished" if entry in finished else "open",
-            output=outputs[entry].get("file", ""),
-            request=request or "",
-            left_out=tuple(outputs[entry].get("left_out", ())),
-            about=facts.get("about", {}),
-        )
-
-
-def spent_by_unit(book: sqlite3.Connection) -> dict[int, dict[str, Fraction]]:
-    """Return what each account has spent for each protected unit; the cap counts them all alike."""
-    units: dict[int, dict[str, Fraction]] = defaultdict(lambda: defaultdict(Fraction))
-    of_entry: dict[int, str] = {}
-    query = "SELECT kind, account, entry, micro, purpose FROM event WHERE kind IN ('charge', 'stop') ORDER BY id"
-    for kind, account, entry, micro, purpose in book.execute(query):
-        if kind == "charge":
-            of_entry[entry] = kind_of(unit_of(json.loads(purpose)))
-        units[account][of_entry[entry]] += Fraction(micro if kind == "charge" else -micro, MICRO)
-    return units
-
-
-def find_answer(book: sqlite3.Connection, entry: int, number: int, question: str) -> bytes | None:
-    """Return the answer that was kept, if there is one; refuse one to another question."""
-    for asked, answer in select(book, "purpose, survey", kind="answer", entry=entry, number=number):
-        if asked != question:
-            raise InputError("The answers in the ledger are to other questions. Use the version that asked them.")
-        return bytes(answer)
-    return None
-
-
-def charged_accounts(book: sqlite3.Connection, name: str, prints: Sequence[bytes]) -> list[int]:
-    """Return the accounts that a name and fingerprints lead to, having made them all lead somewhere."""
-    named = find(book, "name", name=name)
-    known = {print_: find(book, "content", fingerprint=print_) for print_ in prints}
-    found = [account for account in (named, *known.values()) if account is not None]
-    home = found[0] if found else open_account(book, name, DEFAULT_CAP)
-    if found and named is None:
-        append(book, "name", account=home, name=name)
-    for print_ in (print_ for print_, account in known.items() if account is None):
-        append(book, "content", account=home, fingerprint=print_)
-    return sorted({home, *found})
-
-
-def open_account(book: sqlite3.Connection, name: str, cap: Fraction) -> int:
-    """Open an account for a dataset that nobody has named before."""
-    number: int = book.execute(NEXT_ACCOUNT).fetchone()[0]
-    record_cap(book, number, cap)
-    append(book, "name", account=number, name=name)
-    return number
-
-
-def record_cap(book: sqlite3.Connection, account: int, cap: Fraction) -> None:
-    """Append a cap, rounded down, as charges are rounded up: both err on the side of privacy."""
-    append(book, "cap", account=account, micro=math.floor(cap * MICRO), exact=str(cap))
-
-
-def balance(book: sqlite3.Connection, account: int) -> Account:
-    """Return one account as it stands."""
-    query = "SELECT cap, spent, charges FROM balance WHERE account = ?"
-    cap, spent, charges = book.execute(query, (account,)).fetchone()
-    name, *aliases = [name for (name,) in select(book, "name", kind="name", account=account)]
-    return Account(name, tuple(aliases), Fraction(cap, MICRO), Fraction(spent, MICRO), charges)
-
-
-def append_charge(
-    book: sqlite3.Connection, account: int, entry: int, name: str, micro: int, **facts: str | bytes | None
-) -> None:
-    """Append a charge to one account, with the sums up to it; checks the rows that it builds on."""
-    spent, charges, named = sums(book, account, name)
-    checked(book, "kind = 'cap' AND account = ?", account)
-    again = select(book, "id", kind="charge", entry=entry)  # a second account: under the name it counts once
-    after = {"spent": spent + micro, "charges": charges + 1, "named": named if again else named + micro}
-    append(book, "charge", account=account, entry=entry, name=name, micro=micro, **after, **facts)
-
-
-def sums(book: sqlite3.Connection, account: int, name: str) -> tuple[int, int, int]:
-    """Return what an account has spent, in how many charges, and what was spent under a name; checks those rows."""
-    spent, charges = 0, 0
-    for row in checked(book, "account = ? AND spent IS NOT NULL", account):
-        spent, charges = row["spent"], row["charges"]
-    named = sum(row["named"] for row in checked(book, "name = ? AND named IS NOT NULL", name))
-    return spent, charges, named
-
-
-def checked(book: sqlite3.Connection, condition: str, *values: object) -> list[dict[str, Any]]:
-    """Return the newest event of a kind, if there is one and its hash is right: all older ones stand behind it."""
-    rows = book.execute(f"SELECT * FROM event WHERE {condition} ORDER BY id DESC LIMIT 1", values)  # noqa: S608 - ours
-    found = rows.fetchone()
-    if found is None:
-        return []
-    if seal(found[:-1]) != found[-1]:
-        raise InputError("The ledger has been changed by hand: nothing is charged. Check it: pointveil ledger verify")
-    return [dict(zip((column[0] for column in rows.description), found, strict=True))]
-
-
-def refuse_other_content(book: sqlite3.Connection, entry: int, print_: bytes | None) -> None:
-    """Raise if a charge, or an answer that it paid for, is about other data than these."""
-    query = "SELECT fingerprint FROM event WHERE kind IN ('charge', 'answer') AND entry = ? AND fingerprint IS NOT NULL"
-    if any(print_ is None or not hmac.compare_digest(row[0], print_) for row in book.execute(query, (entry,))):
-        raise InputError(
-            "The data are not those that this request was charged for: they have changed, or cannot be read. "
-            "Put them back, or make a new request, which is charged anew."
-        )
-
-
-def refuse_private_prior(book: sqlite3.Connection, prior: Mapping[str, Any], prints: Sequence[bytes]) -> None:
-    """Raise if the points of a prior are the data themselves, or were ever charged for as private data, or a copy."""
-    theirs = [fingerprint(book, bytes.fromhex(digest)) for digest in prior.get("points", ())]
-    if any(each in prints or find(book, "content", fingerprint=each) is not None for each in theirs):
-        raise InputError(
-            f"{prior['name']}, the prior, holds private data that this ledger accounts for: the same points. "
-            "A prior must be public, or a release that was paid for. Nothing was charged."
-        )
-
-
-def refuse_overspending(dataset: str, account: Account, micro: int) -> None:
-    """Raise when an account has no room for a charge."""
-    price = Fraction(micro, MICRO)
-    if price > account.left:
-        same = "" if dataset == account.name else f" (one account with {account.name!r})"
-        raise BudgetError(
-            f"Dataset {dataset!r}{same} has epsilon {decimal(account.left)} left: "
-            f"cap {decimal(account.cap)}, spent {decimal(account.spent)}; {decimal(price)} was asked for. "
-            "Nothing was charged. "
-            f"Ask for less, or decide on a higher cap: pointveil ledger cap '{account.name}' EPSILON"
-        )
-
-
-def kept(book: sqlite3.Connection, request: str, facts: str) -> Kept | None:
-    """Return the first finished answer to a request, or else its open charge; other settings are refused."""
-    wanted = json.loads(facts)
-    charges = select(book, "entry, name, exact, seed, purpose", kind="charge", request=request)
-    recorded = [json.loads(text) for *_, text in charges]
-    if not all(same_facts(then, wanted) for then in recorded):
-        raise InputError(f"Request {request!r} was made before with other settings. Give this one another name.")
-    finished = book.execute(
-        "SELECT entry, survey, seed FROM event WHERE kind = 'finish' AND entry IN "
-        "(SELECT entry FROM event WHERE kind = 'charge' AND request = ?) ORDER BY id LIMIT 1",
-        (request,),
-    ).fetchone()
-    # Before answers were kept, a charge without a release could not be resumed: its noise may have been seen.
-    open_ = [(entry, None, seed) for entry, _, _, seed, _ in charges if seed is not None]
-    if finished is None and not open_:
-        return None
-    if finished is None and any(then.get("edition") != wanted.get("edition") for then in recorded):
-        raise InputError(f"Request {request!r} was begun by another edition: only that version can go on with it.")
-    entry, survey, seed = finished or open_[0]
-    name, price = next((name, exact) for number, name, exact, *_ in charges if number == entry)
-    answers = tuple(bytes(answer) for (answer,) in select(book, "survey", kind="answer", entry=entry))
-    outputs = select(book, "output", kind="output", entry=entry)
-    stopped = next((exact for (exact,) in select(book, "exact", kind="stop", entry=entry)), None)
-    written = {digest for (text,) in outputs for digest in json.loads(text).get("files", {}).values()}
-    costs = Fraction(price if stopped is None else stopped)
-    return Kept(entry, name, costs, int(seed), survey, answers, frozenset(written), stopped is not None)
 
 
 @contextmanager

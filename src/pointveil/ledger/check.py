@@ -2,7 +2,7 @@
 
 import math
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -22,8 +22,10 @@ class Replay:
     charges: Counter[int] = field(default_factory=Counter)
     named: Counter[str] = field(default_factory=Counter)
     charged: set[int] = field(default_factory=set)
-    prices: dict[tuple[int, int], int] = field(default_factory=dict)  # by entry and account; none once it was stopped
+    paid: dict[int, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))  # by account and entry
     stopped: set[int] = field(default_factory=set)
+    joined: set[int] = field(default_factory=set)  # accounts that have become a part of another
+    back: set[tuple[int, int]] = field(default_factory=set)  # accounts and entries of which something was given back
     answers: Counter[int] = field(default_factory=Counter)
     finished: set[int] = field(default_factory=set)
     summed: bool = False
@@ -85,6 +87,8 @@ def cap(replay: Replay, event: Event) -> Iterator[str]:
     """Check that a cap is its exact value rounded down."""
     if not is_rounded(event, math.floor):
         yield f"the cap {event['exact']} is recorded as {event['micro']} millionths"
+    if event["account"] in replay.joined:
+        yield "a cap is set on an account that has become a part of another"
     replay.caps[event["account"]] = event["micro"] or 0
 
 
@@ -113,7 +117,7 @@ def charge(replay: Replay, event: Event) -> Iterator[str]:
     replay.charges[account] += 1
     replay.named[event["name"]] += 0 if event["entry"] in replay.charged else micro  # to two accounts, but once
     replay.charged.add(event["entry"])
-    replay.prices[event["entry"], account] = micro
+    replay.paid[account][event["entry"]] = micro
     if replay.spent[account] > replay.caps.get(account, 0):
         yield f"account {account} is charged over its cap"
     replay.summed = replay.summed or event["spent"] is not None
@@ -155,14 +159,32 @@ def output(replay: Replay, event: Event) -> Iterator[str]:
 def stop(replay: Replay, event: Event) -> Iterator[str]:
     """Check that a charge was given back but for the exact price of what was asked, once, and was not finished."""
     entry, account, back = event["entry"], event["account"], event["micro"] or 0
-    price = replay.prices.pop((entry, account), 0)
+    price = 0 if (account, entry) in replay.back else replay.paid[account].get(entry, 0)
     stays = {**event, "micro": price - back}
     if entry in replay.finished or not 0 < price - back <= price or not is_rounded(stays, math.ceil):
         yield f"more of entry {entry} is given back than was not asked for"
+    replay.back.add((account, entry))
+    replay.paid[account][entry] = price - back
     replay.spent[account] -= back
     replay.named[event["name"]] -= 0 if entry in replay.stopped else back
     replay.stopped.add(entry)
     yield from total(replay, event)
+
+
+def link(replay: Replay, event: Event) -> Iterator[str]:
+    """Check that two accounts become one with the lower cap, and that what was charged to both counts once."""
+    home, other = event["account"], event["number"]
+    if home == other or not {home, other} <= replay.caps.keys():
+        yield "an account is joined that is none, or no longer one"
+        return
+    caps = replay.caps[home], replay.caps.pop(other)
+    replay.joined.add(other)
+    replay.paid[home] |= replay.paid.pop(other, {})
+    replay.back |= {(home, entry) for account, entry in replay.back if account == other}
+    replay.spent[home], replay.charges[home] = sum(replay.paid[home].values()), len(replay.paid[home])
+    replay.caps[home] = event["micro"] or 0
+    if (event["micro"], event["spent"], event["charges"]) != (min(caps), replay.spent[home], replay.charges[home]):
+        yield f"the sums or the cap of account {home} are wrong"
 
 
 def unknown(_replay: Replay, event: Event) -> Iterator[str]:
@@ -171,7 +193,7 @@ def unknown(_replay: Replay, event: Event) -> Iterator[str]:
 
 
 RULES: dict[str, Callable[[Replay, Event], Iterator[str]]] = {
-    **{rule.__name__: rule for rule in (cap, name, content, charge, answer, finish, output, stop)},
+    **{rule.__name__: rule for rule in (cap, name, content, charge, answer, finish, output, stop, link)},
     "sum": total,
 }
 

@@ -96,19 +96,22 @@ class Entry:
     output: str  # the names of the files that were written last
     request: str
     left_out: tuple[str, ...]  # the names of columns that nothing was released of
+    joined: tuple[str, ...]  # the datasets that this charge showed to be about the same places: one account ever since
     about: Mapping[str, str]  # who did it, for whom, why, about which period; as far as it was said
 
     def to_dict(self) -> dict[str, Any]:
         """Return the line as plain values, with epsilon as an exact text such as "1/3"."""
-        return {**vars(self), "epsilon": str(self.epsilon), "left_out": list(self.left_out), "about": dict(self.about)}
+        lists = {"left_out": list(self.left_out), "joined": list(self.joined)}
+        return {**vars(self), "epsilon": str(self.epsilon), **lists, "about": dict(self.about)}
 
 
 def unit_of(purpose: Mapping[str, Any]) -> str:
     """Return the protected unit that a charge was made for, in short."""
     if "person" not in purpose:
         return "not recorded"
-    most = purpose["max_points"]  # "auto" if noisy answers tell it
-    return (f"person (at most {most} points)" if str(most).isdecimal() else "person") if purpose["person"] else "point"
+    most = purpose.get("max_points", "")
+    limit = f"at most {most} points" if most.isdecimal() else "points by noisy answers"
+    return f"person ({limit})" if purpose["person"] else "point"
 
 
 def kind_of(unit: str) -> str:

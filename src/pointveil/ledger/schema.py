@@ -19,12 +19,12 @@ from pointveil.files.whole import sync
 MICRO = 10**6
 PATIENCE = 30  # seconds to wait for another process
 APPLICATION = 0x50564C47  # "PVLG", so that no other database passes for a ledger
-VERSION = 3
+VERSION = 4
 FIRST = 1  # the version that had no running sums; `upgrade` continues an older ledger
 IDENTITY = f"PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION};"
 DURABLE = ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON")  # a commit waits for the disk
 
-Kind = Literal["cap", "name", "content", "charge", "answer", "finish", "output", "stop", "sum"]
+Kind = Literal["cap", "name", "content", "charge", "answer", "finish", "output", "stop", "sum", "link"]
 Value = int | str | bytes | None
 
 FIRST_FIELDS = (
@@ -76,6 +76,8 @@ CREATE TABLE event (
                      AND entry IS NOT NULL AND spent IS NOT NULL AND charges IS NOT NULL AND named IS NOT NULL
     WHEN 'sum' THEN account IS NOT NULL AND name IS NOT NULL AND spent IS NOT NULL AND charges IS NOT NULL
                     AND named IS NOT NULL
+    WHEN 'link' THEN account IS NOT NULL AND number IS NOT NULL AND entry IS NOT NULL AND micro IS NOT NULL
+                     AND exact IS NOT NULL AND spent IS NOT NULL AND charges IS NOT NULL
     ELSE FALSE END)
 ) STRICT;
 CREATE INDEX event_of_account ON event (kind, account);
@@ -87,12 +89,23 @@ CREATE INDEX event_of_sum ON event (account) WHERE spent IS NOT NULL;
 CREATE INDEX event_of_named_sum ON event (name) WHERE named IS NOT NULL;
 CREATE VIEW balance AS
   SELECT account,
-    (SELECT micro FROM event WHERE kind = 'cap' AND account = opened.account ORDER BY id DESC LIMIT 1) AS cap,
+    (SELECT micro FROM event WHERE kind IN ('cap', 'link') AND account = opened.account
+      ORDER BY id DESC LIMIT 1) AS cap,
     coalesce((SELECT spent FROM event WHERE account = opened.account AND spent IS NOT NULL
       ORDER BY id DESC LIMIT 1), 0) AS spent,
     coalesce((SELECT charges FROM event WHERE account = opened.account AND spent IS NOT NULL
       ORDER BY id DESC LIMIT 1), 0) AS charges
-  FROM (SELECT DISTINCT account FROM event WHERE kind = 'cap') AS opened;
+  FROM (SELECT DISTINCT account FROM event WHERE kind = 'cap'
+    AND account NOT IN (SELECT number FROM event WHERE kind = 'link')) AS opened;
+CREATE VIEW home AS
+  WITH RECURSIVE step (account, root) AS (
+    SELECT DISTINCT account, account FROM event WHERE kind = 'cap'
+    UNION SELECT step.account, event.account FROM step JOIN event ON event.kind = 'link' AND event.number = step.root)
+  SELECT account, min(root) AS root FROM step GROUP BY account;
+CREATE VIEW paid AS
+  SELECT DISTINCT home.root, charge.entry, charge.micro
+    - coalesce((SELECT micro FROM event WHERE kind = 'stop' AND entry = charge.entry LIMIT 1), 0) AS stays
+  FROM event AS charge JOIN home USING (account) WHERE charge.kind = 'charge';
 """
 TRIGGERS = """
 CREATE TRIGGER event_is_never_changed BEFORE UPDATE ON event
@@ -134,13 +147,21 @@ CREATE TRIGGER finish_follows_charge BEFORE INSERT ON event
   BEGIN SELECT RAISE(ABORT, 'only a charge that is not finished can be finished'); END;
 CREATE TRIGGER stop_gives_back_once BEFORE INSERT ON event
   WHEN NEW.kind = 'stop'
-    AND (NOT EXISTS (SELECT 1 FROM event WHERE kind = 'charge' AND entry = NEW.entry AND account = NEW.account
-        AND micro > NEW.micro)
-      OR EXISTS (SELECT 1 FROM event WHERE kind = 'finish' AND entry = NEW.entry)
-      OR EXISTS (SELECT 1 FROM event WHERE kind = 'stop' AND entry = NEW.entry AND account = NEW.account)
+    AND (NOT EXISTS (SELECT 1 FROM event AS charge JOIN home USING (account)
+        WHERE kind = 'charge' AND entry = NEW.entry AND root = NEW.account AND micro > NEW.micro)
+      OR EXISTS (SELECT 1 FROM event WHERE kind IN ('finish', 'stop') AND entry = NEW.entry)
       OR NOT EXISTS (SELECT 1 FROM balance WHERE account = NEW.account
         AND NEW.spent IS spent - NEW.micro AND NEW.charges IS charges))
   BEGIN SELECT RAISE(ABORT, 'only a charge that is not finished can be given back, in part and once'); END;
+CREATE TRIGGER link_adds_up BEFORE INSERT ON event
+  WHEN NEW.kind = 'link'
+    AND (NEW.account >= NEW.number
+      OR 2 IS NOT (SELECT count(*) FROM balance WHERE account IN (NEW.account, NEW.number))
+      OR NEW.micro IS NOT (SELECT min(cap) FROM balance WHERE account IN (NEW.account, NEW.number))
+      OR NEW.spent IS NOT (SELECT coalesce(sum(stays), 0) FROM
+        (SELECT DISTINCT entry, stays FROM paid WHERE root IN (NEW.account, NEW.number)))
+      OR NEW.charges IS NOT (SELECT count(DISTINCT entry) FROM paid WHERE root IN (NEW.account, NEW.number)))
+  BEGIN SELECT RAISE(ABORT, 'only two accounts become one, with the lower cap and all that was spent'); END;
 CREATE TRIGGER secret_is_never_added BEFORE INSERT ON secret WHEN EXISTS (SELECT 1 FROM secret)
   BEGIN SELECT RAISE(ABORT, 'the ledger has its key already'); END;
 CREATE TRIGGER secret_is_never_changed BEFORE UPDATE ON secret

@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterator
 
 from pointveil.errors import InputError
+from pointveil.ledger.accounts import join, root, select
 from pointveil.ledger.check import Replay, check_chain, check_sums
 from pointveil.ledger.schema import EVENTS, FIELDS, FIRST, FIRST_FIELDS, TRIGGERS, VERSION, append, shape
 
@@ -12,7 +13,11 @@ from pointveil.ledger.schema import EVENTS, FIELDS, FIRST, FIRST_FIELDS, TRIGGER
 SHAPES = {
     1: "6c54318c290dff933387f7ace7f62d27412e65803ede25290e5d5784f4b76661",
     2: "75b0666f194df7203c9c1c0ce9f15d22deab59c3a131f371c046375941cb7e9f",
+    3: "35ab20c5bff754a3b3f18812f781c9d2c1417944bc565de87a2263a090054ca0",
 }
+SHARED = (
+    "SELECT entry FROM event WHERE kind = 'charge' GROUP BY entry HAVING count(DISTINCT account) > 1 ORDER BY entry"
+)
 FIND = "SELECT name FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL"
 
 
@@ -45,6 +50,8 @@ def upgrade(book: sqlite3.Connection) -> None:
         for name, account in so_far.names.items():
             sums = {"spent": so_far.spent[account], "charges": so_far.charges[account], "named": so_far.named[name]}
             append(book, "sum", account=account, name=name, **sums)
+    for (entry,) in book.execute(SHARED).fetchall():  # to accounts that are one now
+        join(book, {root(book, account) for (account,) in select(book, "account", kind="charge", entry=entry)}, entry)
     book.execute(f"PRAGMA user_version = {VERSION}")
     book.execute("COMMIT")
 

@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -53,6 +54,11 @@ class PlaceMasses:
     def total(self) -> int:
         """How many people there seem to be."""
         return round(float(self.mass.sum()))
+
+    @cached_property
+    def running(self) -> Floats:
+        """The running sum of people, (entries,), or of areas where nobody is expected; for all who draw."""
+        return np.cumsum(self.mass if self.mass.any() else self.raster.entry_area, dtype=np.float64)
 
 
 @dataclass(frozen=True)

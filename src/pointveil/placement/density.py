@@ -51,19 +51,20 @@ class Density:
         """Return points in random order."""
         raster = counted.raster
         mass = counted.mass if counted.mass.any() else raster.entry_area.astype(np.float64)
-        running = np.cumsum(mass)
+        running = counted.running
         if count <= 0:
             return np.zeros((0, 2))
-        at = np.sort(self._parts(count, rng)) * running[-1]  # in order, so that neighbours are looked up together
+        # In order, so that neighbours are looked up together. Evenly spaced they are nearly so, which the sort uses.
+        at = np.sort(self._parts(count, rng), kind="stable") * running[-1]
         if self.spacing == "even":
-            at = even_out(raster, mass, at, rng)
-        last = np.flatnonzero(mass)[-1]  # rounding may reach beyond the last place with people
+            at = even_out(raster, mass, running, at, rng)
+        last = len(mass) - 1 - int(np.argmax(mass[::-1] != 0))  # rounding may reach beyond the last place with people
         xy = np.empty((count, 2))
         for block in blocks(count, BLOCK):
             entry = np.minimum(np.searchsorted(running, at[block], side="right"), last)
             within = np.clip(1 - (running[entry] - at[block]) / np.maximum(mass[entry], 1e-300), 0.0, ALMOST_ONE)
             xy[block] = _pick_dry(raster, entry, within, world, rng)
-        return xy[rng.permutation(count)]
+        return np.take(xy.view(np.complex128), rng.permutation(count), axis=0).view(np.float64)  # both of a row at once
 
     def _parts(self, count: int, rng: np.random.Generator) -> Floats:
         """Return where along all the expected people each point falls, from 0 to 1."""

@@ -16,32 +16,34 @@ REACH = 1.0  # how far along the curve a point may go from its own place, in par
 CLEARLY = 1e-6  # what a move must gain, so that it does not hang on a machine's last bits
 
 
-def even_out(raster: Raster, mass: Floats, at: Floats, rng: np.random.Generator) -> Floats:
+def even_out(raster: Raster, mass: Floats, running: Floats, at: Floats, rng: np.random.Generator) -> Floats:
     """Return the places of points along the running sum of `mass`, (n,), moved so that counts fit what is expected.
 
     They are given in order. What falls is the sum, over all squares wherever they are laid, of the squared gap between
     the points in a square and those expected.
     """
-    running = np.cumsum(mass)
     part = float(running[-1]) / len(at)
     at = at.copy()
     for cells in _tiles(raster):
-        first, last = np.searchsorted(raster.entry_cell, [cells.start, cells.stop])
+        # As the entries' own type, or all of them would be converted.
+        first, last = np.searchsorted(raster.entry_cell, np.array([cells.start, cells.stop], raster.entry_cell.dtype))
         ends = running[first:last]
         points = slice(*np.searchsorted(at, [ends[0] - mass[first], ends[-1]]))
         if points.stop - points.start > 1:
             step, shape, across = _steps(raster, cells)
             of_entry = step[raster.entry_cell[first:last] - cells.start]
             expected = np.bincount(of_entry, mass[first:last] / part, shape[0] * shape[1]).astype(np.float64)
-            at[points] = _moved(at[points], part, ends, of_entry, expected.reshape(shape), across, rng)
+            # Neighbours along the curve mostly lie in one step: where that ends is all that a point needs to know.
+            final = np.flatnonzero(np.append(of_entry[1:] != of_entry[:-1], True))
+            at[points] = _moved(at[points], part, ends[final], of_entry[final], expected.reshape(shape), across, rng)
     return at
 
 
 def _tiles(raster: Raster) -> Iterator[slice]:
     """Yield the cells of each tile: one run of the Hilbert curve."""
-    tile = (raster.column.astype(np.int64) >> TILE) << 32 | (raster.row >> TILE)
-    starts = np.flatnonzero(np.append(True, tile[1:] != tile[:-1]))
-    for start, stop in zip(starts, np.append(starts[1:], len(tile)), strict=True):
+    column, row = raster.column >> TILE, raster.row >> TILE
+    starts = np.flatnonzero(np.append(True, (column[1:] != column[:-1]) | (row[1:] != row[:-1])))
+    for start, stop in zip(starts, np.append(starts[1:], len(column)), strict=True):
         yield slice(int(start), int(stop))
 
 
@@ -54,15 +56,16 @@ def _steps(raster: Raster, cells: slice) -> tuple[Ints, tuple[int, int], int]:
 
 
 def _moved(
-    at: Floats, part: float, ends: Floats, of_entry: Ints, expected: Floats, across: int, rng: np.random.Generator
+    at: Floats, part: float, ends: Floats, of_run: Ints, expected: Floats, across: int, rng: np.random.Generator
 ) -> Floats:
     """Return the places of the points of a tile after some sweeps.
 
-    `ends` is where entries end on the running sum, `of_entry` the step of each, and `expected` the points in each step.
+    `ends` is where runs of entries of one step end on the running sum, `of_run` the step of each run, and `expected`
+    the points in each step.
     """
     own, at, rows = at, at.copy(), expected.shape[1]
     last = len(ends) - 1
-    step = of_entry[np.minimum(np.searchsorted(ends, at, side="right"), last)]
+    step = of_run[np.minimum(np.searchsorted(ends, at, side="right"), last)]
     surplus = np.bincount(step, minlength=expected.size) - expected.ravel()
     tent = across - np.abs(np.arange(1 - across, across)).astype(np.float64)  # how many squares two steps share
     for _ in range(SWEEPS):
@@ -70,7 +73,7 @@ def _moved(
         field = correlate1d(lines, tent, axis=1, mode="constant").ravel()
         some = np.flatnonzero((rng.random(len(at)) < SOME) & (field[step] > 0))
         to = own[some] + (2 * rng.random(len(some)) - 1) * REACH * part
-        here, there = step[some], of_entry[np.minimum(np.searchsorted(ends, to, side="right"), last)]
+        here, there = step[some], of_run[np.minimum(np.searchsorted(ends, to, side="right"), last)]
         apart = here // rows - there // rows, here % rows - there % rows
         shared = np.prod([np.maximum(across - np.abs(steps), 0) for steps in apart], axis=0)
         # The sum of squares changes by twice this: the point leaves all squares it was in, and enters others.

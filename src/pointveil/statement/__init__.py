@@ -1,6 +1,7 @@
 """What a release promises, in words and signed; it is handed paid-for facts, never a record."""
 
 from pointveil.statement.certificate import certificate as certificate
+from pointveil.statement.document import MOST_CELLS as MOST_CELLS
 from pointveil.statement.document import ONE_POINT as ONE_POINT
 from pointveil.statement.document import ROW as ROW
 from pointveil.statement.document import Asked as Asked
@@ -10,6 +11,7 @@ from pointveil.statement.document import Output as Output
 from pointveil.statement.document import OutputFile as OutputFile
 from pointveil.statement.document import People as People
 from pointveil.statement.document import PriorUsed as PriorUsed
+from pointveil.statement.document import Question as Question
 from pointveil.statement.document import Recorded as Recorded
 from pointveil.statement.document import Statement as Statement
 from pointveil.statement.document import digest_of as digest_of
@@ -29,3 +31,5 @@ from pointveil.statement.signing import find_key as find_key
 from pointveil.statement.signing import read_public_key as read_public_key
 from pointveil.statement.wording import Spend as Spend
 from pointveil.statement.wording import describe as describe
+from pointveil.statement.wording import domain_of as domain_of
+from pointveil.statement.wording import prior_of as prior_of

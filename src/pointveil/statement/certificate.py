@@ -7,7 +7,8 @@ from html import escape
 
 from pointveil.statement.document import ONE_POINT, Statement, factor, raised
 
-MOST_SIGNS = 400  # of a list of names: the page is to stay one
+MOST_SIGNS, MOST_SAID = 400, 240  # of a list of names, of what the operator says: the page is to stay one
+IN_FULL = " … (in full in the statement)"
 STYLE = """
 @page { size: A4; margin: 12mm }
 body { font: 9pt/1.25 system-ui, "DejaVu Sans", sans-serif; color: #111; max-width: 186mm; margin: 0 auto }
@@ -48,7 +49,8 @@ def certificate(
         said["prior"] = f"{statement.prior.name}, which guided the release, is public ({statement.prior.file_sha256})"
     sections = {
         "The operator states": _table(
-            {name: said.get(name, "not said") for name in ("owner", "purpose", "period")} | said
+            {name: said.get(name, "not said") for name in ("owner", "purpose", "period")}
+            | {name: textwrap.shorten(text, MOST_SAID, placeholder=IN_FULL) for name, text in said.items()}
         ),
         "What epsilon means": _meaning(epsilon, one),
         "What was left out": _table(_left_out(statement, left_out)),
@@ -72,7 +74,8 @@ def certificate(
         f'<p class="unit">Protects {escape(guarantee.unit)}, with ε = {escape(guarantee.epsilon)}</p>{many}'
         f"<p>Pure differential privacy (δ = 0), central model; neighbours: {guarantee.adjacency}.</p>{body}"
         '<table class="sign"><tr><td>Name and office</td><td>Date</td><td>Signature</td></tr></table>'
-        "<footer>Made from the statement of the release, and not a part of it: the statement is what counts. "
+        "<footer>Made from the statement of the release, and not a part of it: the statement is what counts. Singling "
+        "out, linkability and inference (WP216): see Pointveil's page for privacy officers. "
         f"{escape(_attribution(statement))}</footer></body></html>\n"
     )
 

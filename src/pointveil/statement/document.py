@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from pointveil.errors import shown
 from pointveil.files.exact import stated_number
 from pointveil.statement.margins import Margins
 from pointveil.statement.signing import SigningKey, canonical, check_signed, signed_text
@@ -18,6 +19,7 @@ from pointveil.statement.signing import SigningKey, canonical, check_signed, sig
 FIRST_SCHEMA: Final = "pointveil-statement-1"
 SCHEMA: Final = "pointveil-statement-2"
 ONE_POINT = "one point"
+MOST_CELLS = 50_000_000  # of one question
 # Fields that a statement has only if they say something.
 IF_ANY = ("columns", "people", "prior", "operator_states", "margins", "signature")
 PROMISES = (
@@ -146,7 +148,7 @@ class Question(Part):
     purpose: Text
     question: Asked
     theorem: Text
-    cells: Positive
+    cells: Annotated[int, Field(ge=1, le=MOST_CELLS)]
     sensitivity: Positive
     epsilon: Amount
     sampler: Text
@@ -364,7 +366,8 @@ class Statement(Part):
             f"  {self.guarantee.epsilon:>12}  in all",
         ]
         if self.prior is not None:
-            lines.append(f"Guided by {self.prior.name}: the operator states that it is public.")
+            name = shown(self.prior.name).replace("\n", "\\n")
+            lines.append(f"Guided by {name}: the operator states that it is public.")
         if self.rehearsal:
             lines.insert(0, f"*** {self.rehearsal.upper()} ***")
         elif self.ledger is None:

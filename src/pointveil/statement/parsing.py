@@ -137,10 +137,8 @@ def _sum(amounts: Iterable[str]) -> Fraction:
 
 
 def _unit_fits(statement: Statement) -> bool:
-    guarantee = statement.guarantee
-    if guarantee.unit == ONE_POINT:
-        return guarantee.points_per_unit == 1
-    return re.search(rf"\bperson\b.*\b{guarantee.points_per_unit}\b", guarantee.unit) is not None
+    unit, points = statement.guarantee.unit, statement.guarantee.points_per_unit
+    return unit == person_unit(points) or (unit == ONE_POINT and points == 1)
 
 
 def _split_fits(statement: Statement) -> bool:

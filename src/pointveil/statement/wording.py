@@ -88,12 +88,19 @@ FORMER: frozenset[str] = frozenset()  # words that stood in one of these tables;
 
 
 def known_words(statement: Statement) -> bool:
-    """Whether a statement says of its noise and proofs only what some version of Pointveil says."""
-    said = [(statement.numerics, [*NUMERICS.values()]), (statement.randomness["source"], [*SOURCES.values(), SEEDED])]
-    for question in statement.questions:
-        samplers = [sampler for (kind, _), sampler in SAMPLERS.items() if kind == question.question]
-        said += [(question.theorem, [THEOREMS[question.question]]), (question.sampler, samplers)]
-    return all(words in known or words in FORMER for words, known in said)
+    """Whether a statement says of its noise and proofs what some version of Pointveil says, all of one noise."""
+    return any(_speaks_of(noise, statement) for noise in NUMERICS)
+
+
+def _speaks_of(noise: str, statement: Statement) -> bool:
+    seeded = statement.randomness["seeded"] == "yes"
+    said = [
+        (statement.numerics, NUMERICS[noise]),
+        (statement.randomness["source"], SEEDED if seeded else SOURCES[noise]),
+    ]
+    for each in statement.questions:
+        said += [(each.theorem, THEOREMS[each.question]), (each.sampler, SAMPLERS[each.question, noise])]
+    return all(words == known or words in FORMER for words, known in said)
 
 
 @dataclass(frozen=True)
@@ -143,9 +150,9 @@ def describe(
             unit=protection.unit,
             points_per_unit=protection.points or 1,
         ),
-        domain=_domain(world),
+        domain=domain_of(world),
         columns=columns,
-        prior=_prior(world),
+        prior=prior_of(world),
         method=None,
         questions=tuple(_question(spend, noise) for spend in spends),
         post_processing=(),
@@ -164,7 +171,8 @@ def describe(
     )
 
 
-def _domain(world: World) -> Domain:
+def domain_of(world: World) -> Domain:
+    """Return what a statement says of the world."""
     west, south, east, north = world.boundary.bounds
     return Domain(
         crs=world.projection.crs,
@@ -176,7 +184,8 @@ def _domain(world: World) -> Domain:
     )
 
 
-def _prior(world: World) -> PriorUsed | None:
+def prior_of(world: World) -> PriorUsed | None:
+    """Return what a statement says of a prior, if there is one."""
     return None if world.prior is None else PriorUsed(**world.prior.source, used_sha256=world.prior.digest)
 
 

@@ -17,7 +17,7 @@ from pointveil.statement import Spend, Statement, describe
 from pointveil.vault.account import Account, exact_epsilon
 from pointveil.vault.noise import SeededWords
 from pointveil.vault.protection import Protection
-from pointveil.vault.questions import Cells, Share
+from pointveil.vault.questions import Cells
 from pointveil.vault.vault import Vault, make_engine
 from pointveil.world import World
 
@@ -96,8 +96,7 @@ class Rehearsal(Vault):
         return np.concatenate([np.zeros((0, 2)), *self.__engine.points()])
 
 
-def scripted_statement(world: World, asked: Sequence[Share], points_per_unit: int) -> Statement:
+def scripted_statement(world: World, spends: Sequence[Spend], points_per_unit: int) -> Statement:
     """Return the statement of a vault that holds no points and answers from a script."""
     protection = Protection() if points_per_unit == 1 else Protection(points_per_unit, "person")
-    spends = [Spend(share.purpose, share.epsilon, "count", 1, protection.sensitivity("count")) for share in asked]
     return describe(spends, protection, world, release="0" * 32, noise="exact", charge=None, rehearsal=True)

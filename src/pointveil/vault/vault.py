@@ -22,7 +22,7 @@ from pointveil.errors import InputError
 from pointveil.files.places import public_name
 from pointveil.formats import DamagedError, Layout, PointSource, as_named, open_points
 from pointveil.ledger import OWN, Charge, Ledger, Own, open_ledger
-from pointveil.statement import Asked, Spend, Statement, describe
+from pointveil.statement import MOST_CELLS, Asked, Spend, Statement, describe
 from pointveil.vault.account import Account, exact_epsilon
 from pointveil.vault.answers import NoisyCounts, NoisyPoints
 from pointveil.vault.cleaning import Cleaner
@@ -35,7 +35,6 @@ from pointveil.world import Prior, World
 if TYPE_CHECKING:
     from pointveil.vault.rehearsal import Rehearsal
 
-MOST_CELLS = 50_000_000
 MOST_RECORDS = 2**53  # of one person, to which their numbers are exact in any arithmetic
 NO_GATHERING = (
     "A cluster counts points and never gathers them, so it cannot blur them one by one as this method does. Take a "

@@ -132,7 +132,7 @@ def read_water(path: str | os.PathLike[str], boundary: Any) -> Layer:
 
 def read_graph(path: Path) -> Layer:
     """Return the streets of a graph that osmnx saved as GraphML."""
-    osmnx = _osmnx()
+    osmnx = _imported("osmnx")
     with path.open("rb") as stream:
         if b"<!" in stream.read(4096):
             raise InputError(f"{path.name} is not a graph saved by osmnx: it declares XML entities.")
@@ -145,7 +145,7 @@ def read_graph(path: Path) -> Layer:
 
 def streets_of(graph: Any, name: str) -> Layer:
     """Return the edges of an osmnx graph as lines, each street once."""
-    osmnx = _osmnx()
+    osmnx = _imported("osmnx")
     if not graph.number_of_edges():
         raise InputError(f"{name} has no streets.")
     frame = osmnx.graph_to_gdfs(osmnx.convert.to_undirected(graph), nodes=False)
@@ -161,7 +161,7 @@ def fetch_place(place: str, network: str = DEFAULT_NETWORK) -> tuple[Any, Layer,
 
     Only the name leaves this machine, and then the outline of the place: nothing about any data.
     """
-    osmnx = _osmnx()
+    osmnx = _imported("osmnx")
     with _asking(place):
         boundary = shapely.force_2d(shapely.union_all(shape_array(osmnx.geocode_to_gdf(place).geometry)))
         if boundary.geom_type not in POLYGONS:
@@ -190,7 +190,7 @@ def _fetch_water(osmnx: Any, boundary: Any, place: str) -> Layer | None:
 @contextlib.contextmanager
 def _asking(place: str) -> Iterator[None]:
     """Turn what goes wrong on the way into errors that say what to do; keep no copy of answers on disk."""
-    osmnx = _osmnx()
+    osmnx = _imported("osmnx")
     import requests
 
     kept = osmnx.settings.use_cache
@@ -219,7 +219,7 @@ def _reading(file: Path) -> Iterator[Path]:
 
 def ways(file: Path, *keys: str) -> Iterator[tuple[dict[str, str], Nodes]]:
     """Yield tags and nodes of every way that has one of these keys, or of all; nodes outside the file have no place."""
-    osmium = _osmium()
+    osmium = _imported("osmium", "osmium.filter", "osmium.geom")
     wanted = osmium.FileProcessor(str(file)).with_locations().with_filter(osmium.filter.EntityFilter(osmium.osm.WAY))
     for way in wanted.with_filter(osmium.filter.KeyFilter(*keys)) if keys else wanted:
         yield dict(way.tags), [(n.ref, (n.lon, n.lat) if n.location.valid() else None) for n in way.nodes]
@@ -227,7 +227,7 @@ def ways(file: Path, *keys: str) -> Iterator[tuple[dict[str, str], Nodes]]:
 
 def areas(file: Path, *keys: str) -> Iterator[tuple[dict[str, str], Any]]:
     """Yield tags and shape of every whole area that has one of these keys, or of all."""
-    osmium = _osmium()
+    osmium = _imported("osmium", "osmium.filter", "osmium.geom")
     factory = osmium.geom.WKBFactory()
     wanted = osmium.FileProcessor(str(file)).with_areas(*([osmium.filter.KeyFilter(*keys)] if keys else []))
     for area in wanted.with_filter(osmium.filter.EntityFilter(osmium.osm.AREA)):
@@ -270,14 +270,6 @@ def _word(value: Any) -> str | None:
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str) and value != ""
-
-
-def _osmium() -> Any:
-    return _imported("osmium", "osmium.filter", "osmium.geom")
-
-
-def _osmnx() -> Any:
-    return _imported("osmnx")
 
 
 def _imported(package: str, *modules: str) -> Any:

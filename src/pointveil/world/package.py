@@ -36,7 +36,6 @@ def write(
     if path.suffix.lower() != ".gpkg":
         raise InputError(f"A world must be written to a .gpkg file, not to {path.name}.")
     refuse_existing(path, force=force)
-
     about = {VERSION_KEY: VERSION, CRS_KEY: crs} | {LABELS[name]: text for name, text in labels.items() if text}
 
     def write_layers(draft: Path) -> None:

@@ -18,27 +18,13 @@ UNITS = 1000  # weights are whole thousandths, so that they are the same on ever
 
 @dataclass(frozen=True, eq=False)
 class Prior:
-    """Public points or weights, summed over small squares of the world.
+    """Public points or weights, summed over small squares of the world."""
 
-    Parameters
-    ----------
-    source
-        What it was read from, as plain facts for the statement.
-    side
-        Of a square, in metres; squares are counted from the world's south-west corner.
-    square
-        (squares,) column times 2**32 plus row of those that hold anything, ascending.
-    weight
-        (squares,) thousandths of a point, at least one.
-    content
-        Digests of its points, in hex, by which a ledger would know them; none if they are not at hand.
-    """
-
-    source: Mapping[str, Any]
-    side: float
-    square: Ints
-    weight: Ints
-    content: tuple[str, ...] = ()
+    source: Mapping[str, Any]  # what it was read from, as plain facts for the statement
+    side: float  # of a square, metres; squares are counted from the world's south-west corner
+    square: Ints  # (squares,): column times 2**32 plus row of those that hold anything, ascending
+    weight: Ints  # (squares,): thousandths of a point, at least one
+    content: tuple[str, ...] = ()  # digests of its points, by which a ledger would know them; none if not at hand
 
     @classmethod
     def of(

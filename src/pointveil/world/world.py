@@ -283,7 +283,8 @@ class World:
 
 
 def _boundary(given: Any, crs: str) -> Any:
-    if _is_numbers(given):
+    many = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)
+    if many and all(isinstance(value, int | float | np.number) for value in given):
         return _box(list(given), crs)
     layer = _layer(given, "boundary", POLYGONS, crs)
     polygons = layer.geometries
@@ -293,11 +294,6 @@ def _boundary(given: Any, crs: str) -> Any:
     if area.is_empty:
         raise InputError(f"The boundary has no area: {layer.name} contains no polygon that encloses one.")
     return area
-
-
-def _is_numbers(given: Any) -> bool:
-    many = isinstance(given, Sequence | np.ndarray) and not isinstance(given, str)
-    return many and all(isinstance(value, int | float | np.number) for value in given)
 
 
 def _box(given: Sequence[float], crs: str) -> Any:

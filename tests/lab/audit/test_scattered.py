@@ -30,7 +30,7 @@ def ratio(drawn: list[int], known: list[int], uses: int = 1) -> float:
     """Return the likelihood ratio for one unit at site 3 of one region with 36 sites."""
     answer = NoisyPoints(np.zeros(len(drawn), dtype=np.int64), np.array(drawn, dtype=np.int64), "place", Fraction(1))
     tokens = np.array([[0, site, 1] for site in known], dtype=np.int64).reshape(-1, 3)
-    unit = Units(np.zeros((1, 1, 2)), 1, np.zeros(1, dtype=np.int64))
+    unit = Units(np.zeros((1, 1, 2)), 1, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
     return float(kernel_ratio(Asked(None, answer, uses), np.array([36]), np.array([0]), np.array([3]), tokens, unit)[0])
 
 

@@ -11,11 +11,8 @@ from pointveil.evaluation.facilities import Chosen, Customers, least_distance, m
 from pointveil.evaluation.measures.hotspot_agreement import dice
 from pointveil.evaluation.registry import measure
 
-GREEDY: dict[str, Any] = {
-    "better": "higher",
-    "reading": "The same, with crossings chosen greedily, one at a time.",
-    "options": {"solver": "greedy"},
-}
+BY_ONE = "The same, with crossings chosen greedily, one at a time."
+GREEDY: dict[str, Any] = {"better": "higher", "reading": BY_ONE, "options": {"solver": "greedy"}}
 
 
 @measure("most_influential_greedy", title="Max-Inf, greedy", **GREEDY)

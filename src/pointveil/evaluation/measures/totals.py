@@ -7,11 +7,7 @@ from pointveil.evaluation.registry import measure
 
 
 @measure(
-    "total_count",
-    title="Total",
-    better="lower",
-    reading="Relative error of the total number of points.",
-    synthetic=0,
+    "total_count", title="Total", better="lower", reading="Relative error of the total number of points.", synthetic=0
 )
 def total_count_error(comparison: Comparison) -> float:
     """Return |synthetic − real| / real, of the numbers of points."""

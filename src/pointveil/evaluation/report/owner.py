@@ -10,7 +10,7 @@ from pointveil.evaluation.comparison import Comparison
 from pointveil.evaluation.kept import Bins
 from pointveil.evaluation.measures.cell_error import CELL_SIZES, shifted_cell_error
 from pointveil.evaluation.measures.hotspot_agreement import GRANULARITIES
-from pointveil.evaluation.measures.place_and_bin import SIZES
+from pointveil.evaluation.measures.kept_columns import SIZES
 from pointveil.evaluation.measures.range_query_error import RANGE_RADII
 from pointveil.evaluation.report.maps import encode_bins, encode_map, encode_points
 from pointveil.evaluation.report.pages import compose, statement_data, titled
@@ -25,9 +25,8 @@ NINE_IN_TEN = 1.645 * float(np.sqrt(np.pi / 2))  # mean sizes of normal errors t
 
 def report_page(result: Evaluation) -> str:
     """Return the report as HTML that needs no network: it contains real points, so it is for their owner only."""
-    return compose(
-        titled(" beside ".join(result.compared.names), result.compared.world), BANNER, "report", report_data(result)
-    )
+    title = titled(" beside ".join(result.compared.names), result.compared.world)
+    return compose(title, BANNER, "report", report_data(result))
 
 
 def report_data(result: Evaluation) -> dict[str, Any]:

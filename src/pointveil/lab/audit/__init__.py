@@ -1,4 +1,4 @@
-"""Try to tell two neighbouring datasets apart, for every method; holds no real data."""
+"""Try to tell two neighbouring datasets apart, for every method: handed invented records, never a real one."""
 
 from pointveil.lab.audit.auditor import FAST as FAST
 from pointveil.lab.audit.auditor import Effort as Effort

@@ -63,7 +63,9 @@ class Finding:
 
 def cases_for(subject: Subject, effort: Effort) -> Iterator[Case]:
     """Yield every case: the cities of canaries, the worst neighbours, and jumps that a search finds."""
-    for name, city in cities_for(subject, effort).items() if is_whole(subject, effort) else ():
+    # Of methods that keep columns, cities and jumps are tried only in the long form; the map is as before.
+    is_whole = subject.quick or effort.every_pair or not subject.keep
+    for name, city in cities_for(subject, effort).items() if is_whole else ():
         yield name, partial(_city_trials, subject, city, effort)
     pairs = [pair for pair in pairs_for(subject) if pair.weight or effort.every_pair]
     made: list[Trials] = []
@@ -71,13 +73,8 @@ def cases_for(subject: Subject, effort: Effort) -> Iterator[Case]:
         quick = QUICK if subject.quick and pair.weight > 1 else 1
         yield pair.name, partial(_pair_trials, subject, pair, quick * effort.runs * max(pair.weight, 1), made)
     yield "all pairs together", partial(_pooled_trials, subject, pairs, effort.runs, made)
-    for pair in find_jumps(subject) if is_whole(subject, effort) else ():
+    for pair in find_jumps(subject) if is_whole else ():
         yield pair.name, partial(_pair_trials, subject, pair, effort.runs * pair.weight, [])
-
-
-def is_whole(subject: Subject, effort: Effort) -> bool:
-    """Whether cities and jumps are tried: of methods that keep columns only in the long form; the map is as before."""
-    return subject.quick or effort.every_pair or not subject.keep
 
 
 def cities_for(subject: Subject, effort: Effort) -> dict[str, City]:

@@ -9,7 +9,7 @@ import shapely
 
 from pointveil.cells import Floats, Ints
 from pointveil.lab.audit.neighbours import CRS
-from pointveil.lab.audit.subjects import Records
+from pointveil.lab.audit.subjects import USUAL, Records
 from pointveil.lab.audit.units import Known, Units
 from pointveil.world import World
 
@@ -80,4 +80,5 @@ def city_others(city: City, points_per_unit: int) -> tuple[Records, Known]:
     company = Records(np.repeat(beside, times * points_per_unit, axis=0), person)
     number = np.bincount(np.arange(city.crowd) % CROWD_PLACES, minlength=CROWD_PLACES)
     places = city.world.projection.to_metres(np.concatenate([spots, beside]))
-    return crowd.with_more(company), Known(places, np.append(number, times * points_per_unit))
+    said = np.full(len(places), USUAL)
+    return crowd.with_more(company), Known(places, np.append(number, times * points_per_unit), said)

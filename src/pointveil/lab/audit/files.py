@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from importlib.metadata import entry_points
@@ -16,7 +16,7 @@ from pyarrow import csv
 
 from pointveil.cells import Floats
 from pointveil.columns import check_keep
-from pointveil.lab.audit.subjects import CLAIM, Asked, Spy, Subject, codes_of_said, describe
+from pointveil.lab.audit.subjects import CLAIM, Spy, Subject, codes_of_said, describe, said_by
 from pointveil.releases import draw
 from pointveil.surveys import Replay, Survey, ask_all
 from pointveil.world import World
@@ -61,9 +61,13 @@ def command_subject(
             code = run(["survey", "private.csv", "answers", "--method", method, *options])
             left = sorted(path.name for path in Path().iterdir())
             found = Survey.read("answers")
-        spy.asked.extend(replayed(found))
+        # The questions with their answers, as anyone can work them out who has the file.
+        replayed = Spy(
+            Replay.of(found.answers, found.statement.people), spy.asked, codes_of_said(check_keep(found.keep))
+        )
+        ask_all(replayed, found.world, found.method, Fraction(found.statement.guarantee.epsilon), found.keep)
         made = draw(found)
-        text = describe(made.coordinates, made.to_arrow().schema, found.statement, spy.asked)
+        text = describe(made.coordinates, made.to_arrow().schema, said_by(found), spy.asked)
         return made.coordinates, f"{code} {left} {text}"
 
     name = method + (", columns" if kept else "") + (", person" if points_per_unit > 1 else "") + ", command line"
@@ -72,26 +76,13 @@ def command_subject(
 
 def run(arguments: list[str]) -> int:
     """Run the installed command in this process, and return its exit code."""
+    # By its name, because the laboratory may not use what lies above it.
+    (command,) = entry_points(group="console_scripts", name="pointveil")
     try:
-        command()(arguments)
+        command.load()(arguments)
     except SystemExit as end:
         return int(end.code or 0)
     return 0
-
-
-@cache
-def command() -> Callable[[list[str]], None]:
-    """Return the installed command; by its name, because the laboratory may not use what lies above it."""
-    (found,) = entry_points(group="console_scripts", name="pointveil")
-    loaded: Callable[[list[str]], None] = found.load()
-    return loaded
-
-
-def replayed(survey: Survey) -> list[Asked]:
-    """Return the questions of a survey with their answers, as anyone can work them out who has the file."""
-    spy = Spy(Replay.of(survey.answers, survey.statement.people), codes=codes_of_said(check_keep(survey.keep)))
-    ask_all(spy, survey.world, survey.method, Fraction(survey.statement.guarantee.epsilon), survey.keep)
-    return spy.asked
 
 
 def world_file(world: World) -> Path:

@@ -15,7 +15,7 @@ from pointveil.ground import clip_to_land
 from pointveil.lab.as_published.kernel import scatter
 from pointveil.lab.as_published.regions import true_total
 from pointveil.lab.audit.questions import ask_scatter
-from pointveil.lab.audit.subjects import CLAIM, MAX_POINTS, Publisher, Records, Subject, opening
+from pointveil.lab.audit.subjects import CLAIM, MAX_POINTS, Published, Publisher, Records, Subject, opening
 from pointveil.partition import Counted
 from pointveil.vault import NoisyCounts, Rehearsal, Share, Sites, Vault
 from pointveil.world import World
@@ -91,38 +91,68 @@ def fill(vault: Any, grid: Grid, counts: object) -> Floats:
     return cast("Floats", np.round(vault.world.projection.from_metres(xy), 2))
 
 
-def count_and_fill(vault: Any, grid: Grid, epsilon: Fraction = CLAIM) -> tuple[Floats, str]:
+def count_and_fill(vault: Any, grid: Grid, epsilon: Fraction = CLAIM) -> Published:
     """Return points that follow the noisy counts of a grid, and nothing else."""
     return fill(vault, grid, vault.count(grid, Share("count", epsilon)).values), ""
 
 
-def true_total_in_grid_size(vault: Any) -> tuple[Floats, str]:
-    """Choose the size of the grid by the true number of points."""
+MUTANTS: dict[str, Subject] = {}
+
+
+def mutant(name: str, opener: Any = None, points_per_unit: int = 1) -> Callable[[Publisher], Publisher]:
+    """Add what publishes a release to the mutants, with a vault that is wrong or right."""
+
+    def added(publish: Publisher) -> Publisher:
+        MUTANTS[name] = Subject(name, publish, CLAIM, points_per_unit, opener or open_leaky())
+        return publish
+
+    return added
+
+
+@mutant("the paper's kernel")
+def _kernel(vault: Any) -> Published:
+    # An exponential radius at an even angle: the density is infinite at the point itself.
+    world = vault.world
+    grid = Grid(world.bounds, *(round(side / 100) for side in world.size))
+    counts = np.maximum(vault.count(grid, Share("count", Fraction(3, 5))).values, 0)
+    made = scatter(vault, world, Counted(grid, counts, clip_to_land(grid, world)), 0.4, vault.rng)
+    return np.round(world.projection.from_metres(made), 2), ""
+
+
+@mutant("rows in the order of the file")
+def _file_order(vault: Any) -> Published:
+    # Each record is blurred enough against one other place.
+    total = max(0, int(vault.count(Everywhere(), Share("count", HALF)).values[0]))
+    halves, points = grid_of(vault, 2), vault.exact_points()
+    cell = halves.locate(points)[:total] % 2
+    stays = vault.rng.random(len(cell)) < 1 / (1 + math.exp(-0.5))
+    cell = np.concatenate([np.where(stays, cell, 1 - cell), vault.rng.integers(0, 2, total - len(cell))])
+    xy = vault.rng.uniform((0, 0), np.array(halves.cell_size), (total, 2)) + cell[:, None] * [halves.cell_size[0], 0]
+    return vault.world.projection.from_metres(xy), ""
+
+
+@mutant("true total in the grid's size")
+def _true_size(vault: Any) -> Published:
     return count_and_fill(vault, grid_of(vault, side_for(true_total(vault))))
 
 
-def true_total_in_rescale(vault: Any) -> tuple[Floats, str]:
-    """Rescale noisy counts of streets to the true number of points."""
+@mutant("true total in the road's rescaling")
+def _rescaled(vault: Any) -> Published:
     grid = grid_of(vault, 12)
     noisy = np.maximum(vault.count(grid, Share("count", CLAIM)).values, 0) + 1e-9
     return fill(vault, grid, vault.rng.multinomial(true_total(vault), noisy / noisy.sum())), ""
 
 
-def swap_neighbours(vault: Any) -> tuple[Floats, str]:
-    """Take the number of points for public, which only neighbours that move, not come and go, would allow."""
-    made, total = count_and_fill(vault, grid_of(vault, 12))[0], true_total(vault)
-    return made[:total], f"{total} points"
-
-
-def data_made_range(vault: Any) -> tuple[Floats, str]:
-    """Lay the grid over the bounding box of the data rather than over the public boundary."""
+@mutant("ranges made from the data")
+def _data_range(vault: Any) -> Published:
     points = vault.exact_points()
     low, high = (points.min(axis=0), points.max(axis=0) + 1) if len(points) else (np.zeros(2), np.ones(2))
     return count_and_fill(vault, Grid((*low.tolist(), *high.tolist()), 4, 4))
 
 
-def empty_branch(vault: Any) -> tuple[Floats, str]:
-    """Give a street without points a fixed range of offsets, and one with points their own range."""
+@mutant("a branch for empty streets")
+def _empty_branch(vault: Any) -> Published:
+    # A street without points has a fixed range of offsets, and one with points their own range.
     grid = grid_of(vault, 12)
     noisy = np.maximum(vault.count(grid, Share("count", CLAIM)).values, 0)
     points, made = vault.exact_points(), fill(vault, grid, noisy)
@@ -132,26 +162,6 @@ def empty_branch(vault: Any) -> tuple[Floats, str]:
         here = drawn == region
         made[here] = vault.world.projection.from_metres(vault.rng.uniform(low, high, (int(here.sum()), 2)))
     return made, ""
-
-
-def paper_kernel(vault: Any) -> tuple[Floats, str]:
-    """Move each point by an exponential radius at an even angle: the density is infinite at the point itself."""
-    world = vault.world
-    grid = Grid(world.bounds, *(round(side / 100) for side in world.size))
-    counts = np.maximum(vault.count(grid, Share("count", Fraction(3, 5))).values, 0)
-    made = scatter(vault, world, Counted(grid, counts, clip_to_land(grid, world)), 0.4, vault.rng)
-    return np.round(world.projection.from_metres(made), 2), ""
-
-
-def file_order(vault: Any) -> tuple[Floats, str]:
-    """Blur each record enough against one other place, but publish the rows in the order of the file."""
-    total = max(0, int(vault.count(Everywhere(), Share("count", HALF)).values[0]))
-    halves, points = grid_of(vault, 2), vault.exact_points()
-    cell = halves.locate(points)[:total] % 2
-    stays = vault.rng.random(len(cell)) < 1 / (1 + math.exp(-0.5))
-    cell = np.concatenate([np.where(stays, cell, 1 - cell), vault.rng.integers(0, 2, total - len(cell))])
-    xy = vault.rng.uniform((0, 0), np.array(halves.cell_size), (total, 2)) + cell[:, None] * [halves.cell_size[0], 0]
-    return vault.world.projection.from_metres(xy), ""
 
 
 @dataclass(frozen=True)
@@ -170,8 +180,9 @@ class Mistallied:
         return self.grid.locate(xy)
 
 
-def closed_cells(vault: Any) -> tuple[Floats, str]:
-    """Count the points on a border in every cell that has it: one on a corner in all four."""
+@mutant("closed cells")
+def _closed_cells(vault: Any) -> Published:
+    # A point on a border is counted in every cell that has it: one on a corner in all four.
     grid = grid_of(vault, 10)
     low = grid.lower_corners()
     high = low + grid.cell_size
@@ -183,8 +194,8 @@ def closed_cells(vault: Any) -> tuple[Floats, str]:
     return fill(vault, grid, vault.count(Mistallied(grid, tally), Share("count", CLAIM)).values), ""
 
 
-def two_directed_edges(vault: Any) -> tuple[Floats, str]:
-    """Count each point once for each direction of its street, as it is nearest to both."""
+@mutant("two directed edges for one street")
+def _two_edges(vault: Any) -> Published:
     streets = streets_of(vault)
 
     def tally(xy: Floats) -> Ints:
@@ -195,23 +206,22 @@ def two_directed_edges(vault: Any) -> tuple[Floats, str]:
     return fill(vault, streets, both[: len(streets)] + both[len(streets) :]), ""
 
 
-def ask_twice(vault: Any) -> tuple[Floats, str]:
-    """Answer the same question twice with fresh noise, and charge once."""
-    grid = streets_of(vault)
-    for _ in range(2):
-        vault.count(grid, Share("count", CLAIM))
-    return np.zeros((0, 2)), ""
+@mutant("swap neighbours")
+def _swapped(vault: Any) -> Published:
+    # The number of points is taken for public, which only neighbours that move, not come and go, would allow.
+    made, total = count_and_fill(vault, grid_of(vault, 12))[0], true_total(vault)
+    return made[:total], f"{total} points"
 
 
-def sizes_from_true_counts(vault: Any) -> tuple[Floats, str]:
-    """Cut the cells of the second level by true counts."""
+@mutant("second level from true counts")
+def _true_level(vault: Any) -> Published:
     coarse = grid_of(vault, 4)
     vault.count(coarse, Share("shape", HALF))
     busiest = int(vault.exact_count(coarse).max())
     return count_and_fill(vault, grid_of(vault, 4 * side_for(busiest)), HALF)
 
 
-def plain_grid(vault: Any) -> tuple[Floats, str]:
+def plain_grid(vault: Any) -> Published:
     """Ask for the total and then for a grid: an honest method, for a vault that is not."""
     total = int(vault.count(Everywhere(), Share("total", Fraction(1, 100))).values[0])
     least = 10 if vault.world.land_area <= 1e6 else 60
@@ -221,13 +231,6 @@ def plain_grid(vault: Any) -> tuple[Floats, str]:
 def noise_for_one(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
     """Add the noise of a single point, even where a person has k of them."""
     return exact + vault.laplace(epsilon * vault.kept_per_unit / vault.points_per_unit, len(exact))
-
-
-def shared_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
-    """Use one number as the noise of every cell and every question."""
-    del epsilon
-    drawn: int = vault.__dict__.setdefault("drawn", int(vault.laplace(HALF, 1)[0]))
-    return exact + drawn
 
 
 def short_noise(vault: Leaky, exact: Ints, epsilon: Fraction) -> Ints:
@@ -242,9 +245,13 @@ NOISES: dict[str, Noisy] = {
     ),
     "noise of half the size": lambda vault, exact, epsilon: enough_noise(vault, exact, 2 * epsilon),
     "noise cut off": short_noise,
-    "one noise for two questions": shared_noise,
+    "one noise for two questions": lambda vault, exact, _: (
+        exact + vault.__dict__.setdefault("drawn", int(vault.laplace(HALF, 1)[0]))
+    ),
     "no noise in empty cells": lambda *asked: np.where(asked[1] > 0, noise_for_one(*asked), 0),
 }
+for _name, _noisy in NOISES.items():
+    mutant(_name, open_leaky(noisy=_noisy))(plain_grid)
 
 
 @dataclass
@@ -262,49 +269,35 @@ class UnpaidUses(Leaky):
         return CLAIM
 
 
-def limit_from_true_sizes(vault: Any) -> tuple[Floats, str]:
-    """Choose what a person may count for by the true numbers of points, before any noisy answer tells."""
+mutant("uses not paid for", open_leaky(UnpaidUses))(ask_scatter(12))
+mutant("k points charged as one", open_leaky(noisy=noise_for_one), MAX_POINTS)(plain_grid)
+
+
+@mutant("what a person counts for, from true sizes", None, MAX_POINTS)
+def _limit_from_true_sizes(vault: Any) -> Published:
     held = np.flatnonzero(vault.exact_persons(ENDS))
     return count_and_fill(vault, grid_of(vault, 4))[0], f"at most {ENDS[held.max(initial=0)]} points of one person"
 
 
-def dropped_rows(vault: Any) -> tuple[Floats, str]:
-    """Say how many records were good."""
+@mutant("two answers for one charge")
+def _twice(vault: Any) -> Published:
+    grid = streets_of(vault)
+    for _ in range(2):
+        vault.count(grid, Share("count", CLAIM))
+    return np.zeros((0, 2)), ""
+
+
+mutant("noise from a fixed seed", open_leaky(seed=1))(plain_grid)
+
+
+@mutant("the number of good records told")
+def _told(vault: Any) -> Published:
     xy, _ = plain_grid(vault)
     return xy, f"{len(vault.exact_points())} records used"
 
 
-def fails_on_few(vault: Any) -> tuple[Floats, str]:
-    """Refuse to work with too few points."""
+@mutant("an error when there are few")
+def _fails_on_few(vault: Any) -> Published:
     if len(vault.exact_points()) < 3:
         raise ValueError("too few points")
     return plain_grid(vault)
-
-
-def _mutant(name: str, publish: Publisher, opener: Any = None, points_per_unit: int = 1) -> Subject:
-    return Subject(name, publish, CLAIM, points_per_unit, opener or open_leaky())
-
-
-MUTANTS: dict[str, Subject] = {
-    subject.name: subject
-    for subject in (
-        _mutant("the paper's kernel", paper_kernel),
-        _mutant("rows in the order of the file", file_order),
-        _mutant("true total in the grid's size", true_total_in_grid_size),
-        _mutant("true total in the road's rescaling", true_total_in_rescale),
-        _mutant("ranges made from the data", data_made_range),
-        _mutant("a branch for empty streets", empty_branch),
-        _mutant("closed cells", closed_cells),
-        _mutant("two directed edges for one street", two_directed_edges),
-        _mutant("swap neighbours", swap_neighbours),
-        _mutant("second level from true counts", sizes_from_true_counts),
-        *(_mutant(name, plain_grid, open_leaky(noisy=noisy)) for name, noisy in NOISES.items()),
-        _mutant("uses not paid for", ask_scatter(12), open_leaky(UnpaidUses)),
-        _mutant("k points charged as one", plain_grid, open_leaky(noisy=noise_for_one), MAX_POINTS),
-        _mutant("what a person counts for, from true sizes", limit_from_true_sizes, None, MAX_POINTS),
-        _mutant("two answers for one charge", ask_twice),
-        _mutant("noise from a fixed seed", plain_grid, open_leaky(seed=1)),
-        _mutant("the number of good records told", dropped_rows),
-        _mutant("an error when there are few", fails_on_few),
-    )
-}

@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 
@@ -69,9 +69,9 @@ def added(
 ) -> Pair:
     """Return the pair in which a unit is added at the end; `unit` may be one place or many, and say this at each."""
     places = np.asarray(unit, dtype=np.float64).reshape(-1, 2)
-    words = np.broadcast_to(np.asarray(said, dtype=np.int64), len(places))
-    present = without.with_more(Records(places, np.full(len(places), 10**6), words))
-    different = np.unique(np.column_stack([places, words]), axis=0)[:MOST_PLACES]
+    unit_records = Records(places, np.full(len(places), 10**6), said)
+    different = np.unique(np.column_stack([places, unit_records.said]), axis=0)[:MOST_PLACES]
+    present = without.with_more(unit_records)
     return Pair(name, without, present, different[:, :2], world, weight, different[:, 2].astype(np.int64))
 
 
@@ -79,11 +79,6 @@ def first(name: str, present: Records, *, weight: int = 1) -> Pair:
     """Return the pair in which the unit is the first of all records."""
     without = Records(present.xy[1:], present.person[1:], present.said[1:])
     return Pair(name, without, present, present.xy[:1], weight=weight, said=present.said[:1])
-
-
-def saying(records: Records, said: object) -> Records:
-    """Return the same records with other words."""
-    return Records(records.xy, records.person, np.broadcast_to(np.asarray(said, dtype=np.int64), len(records.xy)))
 
 
 def crowd(count: int, place: tuple[float, float] = BESIDE_STREET) -> Records:
@@ -129,9 +124,10 @@ COLUMN_PAIRS: tuple[Pair, ...] = (
     added("nobody, or one who says what is not listed", BESIDE_STREET, weight=2, said=UNLISTED),
     added("one who says what nobody else does", OFF_STREET, spread(150), said=RARE),
     added("one who says nothing", BESIDE_STREET, crowd(20), said=MISSING),
-    first("unlisted before all others", saying(crowd(21), [UNLISTED, *[RARE] * 20])),
+    first("unlisted before all others", replace(crowd(21), said=[UNLISTED, *[RARE] * 20])),
     first(
-        "nothing before all others", saying(Records.at(30 * [CENTRE, OFF_STREET]), [MISSING, *[USUAL, RARE] * 29, 0])
+        "nothing before all others",
+        replace(Records.at(30 * [CENTRE, OFF_STREET]), said=[MISSING, *[USUAL, RARE] * 29, 0]),
     ),
 )
 COLUMN_PERSON_PAIRS: tuple[Pair, ...] = (

@@ -1,15 +1,16 @@
 """The vault's questions as subjects of their own: one grid counted, its crowds counted, one grid scattered."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from pointveil.cells import CodedCells, Floats, Grid, RegionSites
+from pointveil.cells import CodedCells, Grid, RegionSites
 from pointveil.estimate.sizes import ENDS
 from pointveil.ground import SitePlaces, clip_to_land
-from pointveil.lab.audit.subjects import CLAIM, KEEP, MAX_POINTS, Subject
+from pointveil.lab.audit.subjects import CLAIM, KEEP, MAX_POINTS, Published, Publisher, Subject
 from pointveil.vault import Share
 from pointveil.world import World
 
@@ -30,46 +31,46 @@ def sites(world: World) -> RegionSites:
     return SitePlaces.of(grid, clip_to_land(grid, world), world, SITES_PER_SIDE).sites
 
 
-def ask_count(vault: Any) -> tuple[Floats, str]:
-    """Ask how many are in each square."""
-    vault.count(squares(vault.world), Share("count", vault.left))
-    return np.zeros((0, 2)), ""
+def asking(question: Callable[[Any], object]) -> Publisher:
+    """Return what asks a question of a vault, and publishes nothing but the answer."""
 
-
-def ask_crowding(least: int) -> Any:
-    """Return the question how many are in squares with at least so many."""
-
-    def ask(vault: Any) -> tuple[Floats, str]:
-        vault.crowding(squares(vault.world), least, Share("crowd", Fraction(vault.left)))
+    def publish(vault: Any) -> Published:
+        question(vault)
         return np.zeros((0, 2)), ""
 
-    return ask
+    return publish
 
 
-def ask_persons(vault: Any) -> tuple[Floats, str]:
-    """Ask how many persons have so many points."""
-    vault.persons(ENDS, Share("sizes", Fraction(vault.left)))
-    return np.zeros((0, 2)), ""
+# How many are in each square.
+ask_count = asking(lambda vault: vault.count(squares(vault.world), Share("count", vault.left)))
 
 
-def ask_columns(vault: Any) -> tuple[Floats, str]:
+def ask_crowding(least: int) -> Publisher:
+    """Return the question how many are in squares with at least so many."""
+    return asking(lambda vault: vault.crowding(squares(vault.world), least, Share("crowd", Fraction(vault.left))))
+
+
+# How many persons have so many points.
+ask_persons = asking(lambda vault: vault.persons(ENDS, Share("sizes", Fraction(vault.left))))
+
+
+@asking
+def ask_columns(vault: Any) -> None:
     """Ask how many are in each block and say what."""
     blocks = Grid(vault.world.bounds, *(round(side / BLOCK) for side in vault.world.size))
     said = tuple((number, column.parts()[0].bins) for number, column in enumerate(KEEP))
     vault.count(CodedCells(blocks, said), Share("count", vault.left))
-    return np.zeros((0, 2)), ""
 
 
-def ask_scatter(uses: int) -> Any:
+def ask_scatter(uses: int) -> Publisher:
     """Return the question where in its square each is, each point used so often."""
 
-    def ask(vault: Any) -> tuple[Floats, str]:
+    def ask(vault: Any) -> None:
         regions = sites(vault.world)
         wanted = np.full(len(regions.counts), uses * vault.kept_per_unit)
         vault.scatter(regions, wanted, Share("place", vault.left), max_uses=uses)
-        return np.zeros((0, 2)), ""
 
-    return ask
+    return asking(ask)
 
 
 QUESTIONS: dict[str, Subject] = {

@@ -16,8 +16,11 @@ import pyarrow as pa
 
 from pointveil.cells import Everywhere, Floats, Ints
 from pointveil.columns import Category, Column, Time
+from pointveil.margins import with_margins
 from pointveil.methods import Method
-from pointveil.releases import synthesize
+from pointveil.releases import draw, survey
+from pointveil.statement import Statement
+from pointveil.surveys import Survey
 from pointveil.vault import Cells, NoisyCounts, NoisyPoints, Share, Sites, Vault
 from pointveil.world import World
 
@@ -51,13 +54,10 @@ class Records:
 
     xy: Floats
     person: Ints
-    said: Ints = field(
-        default_factory=lambda: np.zeros(0, dtype=np.int64)
-    )  # a row of SAID each; the usual one if blank
+    said: Any = USUAL  # a row of SAID for each, or one for all
 
     def __post_init__(self) -> None:
-        if len(self.said) != len(self.xy):
-            object.__setattr__(self, "said", np.full(len(self.xy), USUAL))
+        object.__setattr__(self, "said", np.broadcast_to(np.asarray(self.said, dtype=np.int64), len(self.xy)))
 
     @classmethod
     def at(cls, xy: object) -> "Records":
@@ -161,7 +161,8 @@ class Spy:
 
 
 Opener = Callable[[Records, World, "Subject"], Any]
-Publisher = Callable[[Any], tuple[Floats, str]]
+Published = tuple[Floats, str]  # points, and the text of everything else
+Publisher = Callable[[Any], Published]
 
 
 def opening(world: World, subject: "Subject") -> dict[str, Any]:
@@ -233,10 +234,11 @@ def method_subject(
     """Return a method as a subject: the whole way from records to synthetic points."""
     for_small = dataclasses.replace(method, partitioner=shrunk(method.partitioner), placement=shrunk(method.placement))
 
-    def publish(vault: Any) -> tuple[Floats, str]:
+    def publish(vault: Any) -> Published:
         fitting = for_small if vault.world.land_area <= SMALL_AREA else method
-        made = synthesize(cast("Vault", vault), fitting, small=True)  # so that every question is asked
-        return made.coordinates, describe(made.coordinates, made.to_arrow().schema, made.statement, vault.asked)
+        found = survey(cast("Vault", vault), fitting, small=True)  # so that every question is asked
+        made = draw(found)
+        return made.coordinates, describe(made.coordinates, made.to_arrow().schema, said_by(found), vault.asked)
 
     name = method.name + (", columns" if keep else "") + (", person" if points_per_unit > 1 else "")
     return Subject(name, publish, claim, points_per_unit, keep=keep)
@@ -250,6 +252,13 @@ def shrunk(part: Any) -> Any:
         if type(getattr(part, field.name)) is int and getattr(part, field.name) > MOST_IN_SMALL
     }
     return dataclasses.replace(part, **sizes)
+
+
+def said_by(found: Survey) -> Statement:
+    """Return what a survey states; without its margins, if they follow from its noisy answers alone, as they must."""
+    anew = Survey(found.world, found.method, found.answers, found.statement, found.layout)
+    follows = with_margins(anew).statement.margins == found.statement.margins
+    return found.statement.model_copy(update={"margins": None}) if follows else found.statement
 
 
 def describe(coordinates: Floats, schema: pa.Schema, statement: Any, asked: Sequence[Asked]) -> str:

@@ -68,7 +68,7 @@ def canary_trials(subject: Subject, city: City, releases: int, *, enough: int | 
     seen: list[Seen] = []
     while len(seen) < releases and (enough is None or sum(len(each.coins) for each in seen) < enough):
         seen.append(one_release(subject, city, canaries, *others))
-    lessons = [np.random.default_rng(secrets.randbits(64)).random(len(each.coins)) < FIT for each in seen]
+    lessons = [throw(len(each.coins), FIT) for each in seen]
     rows = [look_at_units(each.release, city.world, each.units, each.known) for each in seen]
     add_offsets(rows, seen, lessons)
     table, names = gather(rows, [len(each.units) for each in seen])
@@ -122,9 +122,9 @@ def shuffled(numbers: NDArray[np.intp]) -> NDArray[np.intp]:
     return np.random.default_rng(secrets.randbits(64)).permutation(numbers)
 
 
-def throw(count: int) -> Bools:
-    """Return even coins."""
-    return np.random.default_rng(secrets.randbits(64)).random(count) < 0.5
+def throw(count: int, chance: float = 0.5) -> Bools:
+    """Return coins, even or not."""
+    return np.random.default_rng(secrets.randbits(64)).random(count) < chance
 
 
 def gather(releases: list[Columns], units: list[int]) -> tuple[Floats, tuple[str, ...]]:

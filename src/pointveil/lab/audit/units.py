@@ -1,6 +1,6 @@
 """Who may be in the data, and who is known to be: places, each with a number of points."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +19,7 @@ class Units:
     xy: Floats  # one row a unit, one column a place where it has points, in metres
     weight: int  # how many points it has at each of them
     group: Ints  # what kind of unit each is; an attacker may look at one kind alone
-    said: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))  # what each says at each place, or at all
+    said: Ints  # what each says at each place
 
     def __len__(self) -> int:
         return len(self.xy)
@@ -54,11 +54,7 @@ class Known:
 
     xy: Floats
     count: Ints
-    said: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # what they say; the usual if blank
-
-    def __post_init__(self) -> None:
-        if len(self.said) != len(self.xy):
-            object.__setattr__(self, "said", np.full(len(self.xy), USUAL))
+    said: Ints  # what they say at each
 
     @classmethod
     def of(cls, records: Records, world: World) -> "Known":

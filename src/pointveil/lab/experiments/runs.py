@@ -96,22 +96,19 @@ class Shelf:
 
     def read(self, run: Run) -> dict[str, Any] | None:
         """Return the result of a run, or nothing if it has not been run."""
-        path = self._path(run)
+        path = self.folder / f"{run.name}.json"
         return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
 
     def put(self, run: Run, result: dict[str, Any]) -> None:
         """Write a result so that it is there whole or not at all."""
         self.folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps(result, indent=1, sort_keys=True)
-        write_whole(self._path(run), lambda new: new.write_text(text, encoding="utf-8"))
+        write_whole(self.folder / f"{run.name}.json", lambda new: new.write_text(text, encoding="utf-8"))
 
     def missing(self, run: Run) -> frozenset[str]:
         """Return what has not been measured yet."""
         result = self.read(run)
         return run.measures if result is None else run.measures - set(result["values"]) - set(result["reasons"])
-
-    def _path(self, run: Run) -> Path:
-        return self.folder / f"{run.name}.json"
 
 
 def work_through(
