@@ -83,3 +83,11 @@ def test_the_command_prints_a_table_or_json(world_file: Path, capsys: pytest.Cap
         out = capsys.readouterr().out
         assert says in out
     assert len(json.loads(out)["forecasts"]) == 2
+
+
+def test_a_release_of_very_few_persons_is_called_useless(world: World) -> None:
+    found = pv.plan(world, persons=143, per_person=20, epsilons=["1", "2"], max_points=[1, 8], method="ugrid-uni")
+
+    assert all(forecast.stops for forecast in found.forecasts)
+    assert "useless" in found.recommendation
+    assert "persons" in found.recommendation

@@ -79,6 +79,11 @@ class Plan:
             used = "" if chosen.max_points is None else f", with at most {chosen.max_points} points of one person"
             return f"Take {chosen}{used}."
         usual = [each for each in self.forecasts if Fraction(each.epsilon) <= MOST_ADVISED] or [*self.forecasts]
+        if all(each.stops for each in usual):
+            who = "points" if usual[0].max_points is None else "persons"
+            return (
+                f"A release of so few {who} is useless: their number is hardly more than its noise, and it would stop."
+            )
         best = max(usual, key=lambda each: each.worth)
         return f"So few points allow only a coarse map: {best}. More days, a smaller area or fewer purposes would help."
 

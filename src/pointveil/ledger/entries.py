@@ -109,10 +109,9 @@ def unit_of(purpose: Mapping[str, Any]) -> str:
     """Return the protected unit that a charge was made for, in short."""
     if "person" not in purpose:
         return "not recorded"
-    if not purpose["person"]:
-        return "point"
-    most = str(purpose.get("max_points", ""))  # "auto" if noisy answers tell it
-    return f"person (at most {most} points)" if most.isdecimal() else "person"
+    most = purpose.get("max_points", "")
+    limit = f"at most {most} points" if most.isdecimal() else "points by noisy answers"
+    return f"person ({limit})" if purpose["person"] else "point"
 
 
 def kind_of(unit: str) -> str:
