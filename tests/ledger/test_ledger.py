@@ -371,7 +371,7 @@ def test_what_was_reserved_before_two_accounts_became_one_is_given_back_to_the_o
     ledger.stop(reserved.entry, Fraction(1, 100))
     ledger.stop(reserved.entry, Fraction(1, 100))
 
-    assert (again.entry, again.named_after) == (reserved.entry, 2)
+    assert (again.entry, again.named_after) == (reserved.entry, Fraction(2))
     (account,) = ledger.accounts()
     assert [account.spent, account.charges] == [Fraction(151, 100), 3]
     assert account.units == (("not recorded", Fraction(151, 100)),)
