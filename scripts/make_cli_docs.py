@@ -13,10 +13,10 @@ HEAD = """# Command line
 
 This page is generated from the commands by `scripts/make_cli_docs.py`; a test checks that it is up to date.
 
-Exit codes: 0 done, 2 bad input or usage, 3 over budget, 4 not verified, 5 stopped early because the noisy total is
-hardly more than noise (one per cent was charged, nothing written), 1 a bug in Pointveil, or a full disk or memory.
-Results go to standard output, messages to standard error. For a bug, Pointveil prints only the kind of error, because
-its text might quote a real point; `POINTVEIL_DEBUG=1` shows all of it.
+Exit codes: 0 done, 2 bad input or usage, or a disk that fails, 3 over budget, 4 not verified, 5 stopped early because
+the noisy total is hardly more than noise (one per cent was charged, nothing written), 1 a bug in Pointveil, or too
+little memory. Results go to standard output, messages to standard error. For a bug, Pointveil prints only the kind of
+error, because its text might quote a real point; `POINTVEIL_DEBUG=1` shows all of it.
 """
 
 

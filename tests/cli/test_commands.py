@@ -1,7 +1,9 @@
 """The command line: its words are a contract, its errors are clear, its exit codes exact."""
 
+import errno
 import json
 import logging
+import os
 import subprocess
 import sys
 import warnings
@@ -571,3 +573,28 @@ def test_a_period_that_ends_before_it_starts_is_refused(
 
     assert code == 2
     assert "ends before it starts" in err
+
+
+def test_a_disk_that_fails_is_told_with_its_file_and_exits_2(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its kind and the name of the file alone: the text of an error may quote what was read."""
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, os.strerror(errno.EIO) + " near 24.95, 60.17", "folder/trips.csv")
+
+    monkeypatch.setattr("pointveil.cli.app", fail)
+
+    with pytest.raises(SystemExit) as stopped:
+        main([])
+
+    assert stopped.value.code == 2
+    said = capsys.readouterr().err
+    assert "Input/output error (trips.csv)" in said
+    assert "24.95" not in said
+
+
+def test_the_command_line_is_a_module_too() -> None:
+    done = subprocess.run([sys.executable, "-m", "pointveil", "--version"], capture_output=True, text=True, check=True)
+
+    assert done.stdout.startswith("pointveil ")

@@ -1,10 +1,11 @@
-"""The command line: one command for each verb, one file for each command."""
+"""The command line, a file for each command: handed options and the names of files, never a record."""
 
 import importlib
 import inspect
 import os
 import re
 import sys
+from pathlib import Path
 
 import typer
 
@@ -48,13 +49,18 @@ def options(version: bool = typer.Option(False, "--version", help="Print the ver
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; ends with 0 (done), 2 (bad input), 3 (budget), 4 (not verified), 5 (stopped), 1 (fault)."""
+    """Run the command line; ends with 0 (done), 2 (bad input or disk), 3 (budget), 4 (not verified), 5 (stopped), 1 (fault)."""
     try:
         app(arguments)
     except PointveilError as fault:
         _stop(str(fault), next(code for kind, code in EXIT_CODES if isinstance(fault, kind)), fault)
-    except (OSError, MemoryError) as fault:
-        _stop(f"{type(fault).__name__}: {getattr(fault, 'strerror', None) or 'not enough memory'}.", 1, fault)
+    except OSError as fault:
+        # Its own text may quote what was being read; the name of a file does not.
+        where = f" ({Path(os.fsdecode(fault.filename)).name})" if isinstance(fault.filename, str | bytes) else ""
+        why = os.strerror(fault.errno) if fault.errno else type(fault).__name__
+        _stop(f"A file or disk could not be used: {why}{where}.", 2, fault)
+    except MemoryError as fault:
+        _stop("There is not enough memory.", 1, fault)
     except Exception as fault:
         if os.environ.get("POINTVEIL_DEBUG"):
             raise

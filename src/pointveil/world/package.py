@@ -51,8 +51,7 @@ def write(
 def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], Layer | None, dict[str, str]]:
     """Return the CRS, areas by name, roads and labels of a world; refuse a file that Pointveil did not write."""
     file = vector_file(path)
-    about = _about(file)
-    names = [str(name) for name, _ in pyogrio.list_layers(gdal_name(file))]
+    about, names = _about(file)
     areas = {name: _area(file, name) if name in names else None for name in AREAS}
     if areas["boundary"] is None:
         raise InputError(f"{file.name} has no boundary. Make it again with: pointveil world")
@@ -61,14 +60,16 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, Any], Layer | Non
     return about[CRS_KEY], areas, roads, labels
 
 
-def _about(file: Path) -> dict[str, str]:
+def _about(file: Path) -> tuple[dict[str, str], list[str]]:
+    """Return what a world says of itself, and the names of its layers."""
     try:
+        names = [str(name) for name, _ in pyogrio.list_layers(gdal_name(file))]
         about = pyogrio.read_info(gdal_name(file), layer="boundary")["layer_metadata"] or {}
     except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError):
         about = {}
     if about.get(VERSION_KEY) != VERSION:
         raise InputError(f"{file.name} is not a world of this Pointveil version. Make one with: pointveil world")
-    return {str(key): str(value) for key, value in about.items()}
+    return {str(key): str(value) for key, value in about.items()}, names
 
 
 def _area(file: Path, name: str) -> Any:
