@@ -37,7 +37,7 @@ class Pieces(NamedTuple):
 def grouped(
     region: NDArray[np.integer], bin_: NDArray[np.integer], bins: int, area: NDArray[np.int32] | Floats
 ) -> Pieces:
-    """Return the areas summed over equal pairs of region and bin; regions rise, so that some can be summed at a time."""
+    """Return the areas summed over equal pairs of region and bin; regions rise, so that few are summed at a time."""
     cuts = np.unique(np.append(np.searchsorted(region, region[::ENTRIES]), len(region)))
     parts = [_summed(region[here], bin_[here], bins, area[here]) for here in starmap(slice, pairwise(cuts))]
     return (
