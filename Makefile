@@ -80,7 +80,7 @@ docs: $(VENV)-docs/done ## build the docs as a site, strictly: run the notebooks
 	PYTHONPATH=$(abspath $(VENV)-docs) JUPYTER_PATH=$(abspath $(VENV)-docs)/share/jupyter NO_MKDOCS_2_WARNING=1 \
 		$(BIN)/python -m mkdocs build --quiet
 
-crash: $(VENV)/dev.done ## break a release at every system call that touches a file (an hour; needs strace)
+crash: $(VENV)/dev.done ## break a release at every system call that touches a file (half an hour; needs strace)
 	$(BIN)/python -m tests.crash.laboratory
 
 # Beside the other packages, which it uses.

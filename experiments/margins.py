@@ -1,13 +1,14 @@
 """Whether nine in ten intervals hold the true count, and whether a release is worth what its statement says.
 
 Run: POINTVEIL_DATA=FOLDER python experiments/margins.py coverage CITY METHOD EPSILON SEEDS
+     python experiments/margins.py slices SEEDS
      POINTVEIL_DATA=FOLDER python experiments/margins.py worth SEEDS
 
 `coverage` counts random circles centred on land in the real file and in releases of it, and prints a row for each
 radius: the share of intervals that hold the true count, by thirds of the true count among circles with at least 20
-people, and below that. Cities: beijing, porto and manhattan, on which the weights of pointveil.margins were chosen; and
-helsinki (the demo), addresses and clumps (both made up), on which nothing was. `worth` compares effective samples with
-what all records of Beijing tell. Everything is a rehearsal: repeatable, and not private.
+people, and below that. Cities: beijing, porto, manhattan; helsinki (the demo) and those of made_up_cities.py, which
+need no data. `slices` does so for hours of the day and for kinds of people in the demo city. `worth` compares effective
+samples with what all records of Beijing tell. Everything is a rehearsal: repeatable, and not private.
 """
 
 import os
@@ -17,15 +18,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import address_city
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from made_up_cities import CITIES, table
 from scipy.spatial import KDTree
 
 import pointveil as pv
 from pointveil.demo import city as helsinki
+from pointveil.demo.people import lives_of
 from pointveil.demo.people import people as helsinki_people
+from pointveil.demo.rhythms import KINDS
 from pointveil.evaluation import Comparison
 from pointveil.margins import margins_of
 from pointveil.vault import Vault
@@ -38,15 +41,14 @@ BOUNDS = {
 }
 RADII = (100.0, 250.0, 500.0, 1000.0)
 CIRCLES, LEAST, SIGMA = 1000, 20, 1.645
+SLICES, IN_SLICE = 8, 200  # slices of each column in a release, and circles in each
 SIZES = (20_000, 40_000, 158_260, 400_000)
 
 
 def load(name: str) -> tuple[World, Any]:
     """Return a city and its records."""
-    if name == "addresses":
-        return address_city.make()
-    if name == "clumps":
-        return clumps()
+    if name in CITIES:
+        return CITIES[name]()
     if name == "helsinki":
         return helsinki(), table(helsinki(), helsinki_people(helsinki()))
     folder = Path(os.environ["POINTVEIL_DATA"], name)
@@ -55,36 +57,14 @@ def load(name: str) -> tuple[World, Any]:
     return world, pq.read_table(folder / "points.parquet", columns=["lon", "lat"])
 
 
-def clumps(seed: int = 7) -> tuple[World, Any]:
-    """Return a made-up city without streets, in which 80,000 people stand in clumps of all sizes."""
-    rng = np.random.default_rng(seed)
-    world = World.make((5.0, 52.0, 5.1, 52.06))
-    xy = rng.uniform(0, world.size, (40, 2))
-    for spread, children in ((900, 6), (300, 6), (90, 6), (30, 5)):
-        parents = xy[
-            rng.choice(len(xy), len(xy) * children, p=(weight := rng.pareto(1.5, len(xy)) + 0.2) / weight.sum())
-        ]
-        xy = parents + rng.normal(0, spread, parents.shape)
-    return world, table(world, rng.permutation(xy[world.on_land(xy)])[:80_000])
-
-
-def table(world: World, xy: np.ndarray) -> pa.Table:
-    """Return metres as longitude and latitude."""
-    lon, lat = world.projection.from_metres(xy).T
-    return pa.table({"lon": lon, "lat": lat})
-
-
 def coverage(name: str, method: str, epsilon: str, seeds: int) -> None:
     """Print how many intervals hold the true count."""
     world, records = load(name)
-    rows, seconds = [], np.zeros(2)
+    rows = []
     for seed in range(seeds):
         vault = Vault.rehearse(records, world, epsilon=epsilon, seed=1000 + seed)
-        real, start = vault.exact_points(), time.process_time()
-        surveyed = pv.survey(vault, method)
-        between = time.process_time()
-        margins = margins_of(surveyed)  # once more, to see how long it takes
-        seconds += ((between - start) - (time.process_time() - between), time.process_time() - between)
+        real, surveyed = vault.exact_points(), pv.survey(vault, method)
+        margins = surveyed.statement.margins
         if margins is None:
             sys.exit("no margins")
         drawn = world.projection.to_metres(pv.draw(surveyed, seed=seed).coordinates)
@@ -97,8 +77,10 @@ def coverage(name: str, method: str, epsilon: str, seeds: int) -> None:
             off = np.abs(true - told) / margins.deviation(told, np.pi * radius**2)
             rows.append(np.column_stack([np.full(len(true), radius), true, off]))
     found = np.concatenate(rows)
-    print(f"{name}, {method}, epsilon {epsilon}, {seeds} seeds; margins took {seconds[1] / seconds[0]:.0%} of a survey")
-    print(f"worth {margins.effective_sample}")
+    start = time.process_time()
+    margins_of(surveyed)  # once more, to see how long it takes
+    took = time.process_time() - start
+    print(f"{name}, {method}, ε {epsilon}, {seeds} seeds, worth {margins.effective_sample}; margins took {took:.1f} s")
     for radius in np.unique(found[:, 0]):
         true, off = found[found[:, 0] == radius, 1:].T
         ends = np.quantile(true[true >= LEAST], (0, 1 / 3, 2 / 3, 1)) if (true >= LEAST).any() else np.zeros(4)
@@ -106,6 +88,44 @@ def coverage(name: str, method: str, epsilon: str, seeds: int) -> None:
         groups = [true < LEAST, true >= LEAST, *thirds]
         told = (f"{np.mean(off[group] <= SIGMA):.1%} ({group.sum():,})" if group.sum() else "–" for group in groups)
         print(f"| {name} | {radius:.0f} m | {' | '.join(told)} |", flush=True)
+
+
+def slices(seeds: int) -> None:
+    """Print how many intervals hold the true count of a few hours of the day, and of one kind of people."""
+    world = helsinki()
+    xy = helsinki_people(world)
+    xy = xy[world.on_land(xy)]
+    when, kind = lives_of(xy)
+    records = table(world, xy).append_column("time", pa.array(when))
+    records = records.append_column("kind", pa.array(np.array(list(KINDS))[kind]))
+    keep = [pv.Time("time", "2026-06-01/2026-06-29", resolution="hour-of-day"), pv.Category("kind", list(KINDS))]
+    true = {"time": when.astype("datetime64[h]").astype(np.int64) % 24, "kind": kind}
+    rows = []
+    for seed in range(seeds):
+        made = pv.synthesize(Vault.rehearse(records, world, epsilon=1, seed=seed, keep=keep), seed=seed)
+        assert made.kept is not None
+        hours = made.kept["time"].to_numpy().astype("datetime64[h]").astype(np.int64) % 24
+        kinds = np.array([list(KINDS).index(each) for each in made.kept["kind"].to_pylist()])
+        drawn, rng = world.projection.to_metres(made.coordinates), np.random.default_rng(seed)
+        for number, (name, told) in enumerate((("time", hours), ("kind", kinds))):
+            for _ in range(SLICES):
+                low = told[rng.integers(len(told))]
+                high = low + (rng.integers(6) if name == "time" else 0)
+                chosen = [(code >= low) & (code <= high) for code in (true[name], told)]
+                trees = KDTree(xy[chosen[0]]), KDTree(drawn[chosen[1]])
+                for radius in RADII[:3]:
+                    centres = rng.uniform(world.bounds[:2], world.bounds[2:], (IN_SLICE * 20, 2))
+                    centres = centres[world.on_land(centres)][:IN_SLICE]
+                    real, counted = (tree.query_ball_point(centres, radius, return_length=True) for tree in trees)
+                    margin = made.statement.margins.margin(counted, np.pi * radius**2, chosen[1].mean())  # type: ignore[union-attr]
+                    held = np.abs(real - counted) <= margin
+                    rows.append(np.column_stack([np.full((len(real), 2), (number, radius)), real, held]))
+    found = np.concatenate(rows)
+    for number, radius in np.unique(found[:, :2], axis=0):
+        real, held = found[(found[:, 0] == number) & (found[:, 1] == radius), 2:].T
+        groups = (real < LEAST, (real >= LEAST) & (real < 5 * LEAST), real >= 5 * LEAST)
+        told = (f"{held[group].mean():.1%} ({group.sum():,})" if group.sum() else "–" for group in groups)
+        print(f"| {('hours', 'one kind')[int(number)]} | {radius:.0f} m | {' | '.join(told)} |", flush=True)
 
 
 def worth(seeds: int) -> None:
@@ -136,5 +156,7 @@ def _error(whole: np.ndarray, some: np.ndarray, world: World) -> float:
 if __name__ == "__main__":
     if sys.argv[1] == "worth":
         worth(int(sys.argv[2]))
+    elif sys.argv[1] == "slices":
+        slices(int(sys.argv[2]))
     else:
         coverage(*sys.argv[2:5], int(sys.argv[5]))

@@ -48,12 +48,13 @@ def test_an_area_may_have_any_form(released: pv.SyntheticPoints) -> None:
     halves = gpd.GeoSeries([shapely.box(24.93, 60.165, 24.94, 60.172), shapely.box(24.94, 60.165, 24.945, 60.172)])
     there = Transformer.from_crs(4326, 3067, always_xy=True).transform
 
-    for form, options in (
+    forms: tuple[tuple[Any, dict[str, Any]], ...] = (
         (AREA.bounds, {}),
         (halves, {}),
         (gpd.GeoDataFrame(geometry=halves, crs=4326).to_crs(3067), {}),
         (shapely.transform(AREA, lambda xy: np.column_stack(there(*xy.T))), {"crs": "EPSG:3067"}),
-    ):
+    )
+    for form, options in forms:
         assert abs(int(released.count(form, **options)) - int(released.count(AREA))) <= 2
 
 
@@ -114,6 +115,35 @@ def test_what_has_no_area_is_refused(area: Any, released: pv.SyntheticPoints) ->
 def test_a_slice_that_is_none_is_refused(time: Any, complaint: str, released: pv.SyntheticPoints) -> None:
     with pytest.raises(InputError, match=complaint):
         released.count(AREA, time=time)
+
+
+@pytest.fixture(scope="module")
+def with_kinds() -> pv.SyntheticPoints:
+    world = city()
+    lon, lat = world.projection.from_metres(people(world, count=5_000)).T
+    kind = np.array(["bus", "tram", "boat"])[np.arange(len(lon)) % 3]
+    table = pa.table({"lon": lon, "lat": lat, "kind": kind, "fare": np.arange(len(lon)) % 10 + 0.5})
+    keep = [pv.Category("kind", ["bus", "tram"]), pv.Number("fare", 0, 10, bins=10)]
+    return pv.synthesize(Vault.rehearse(table, world, epsilon=4, seed=1, keep=keep), seed=1)
+
+
+def test_values_and_numbers_are_counted_with_where(with_kinds: pv.SyntheticPoints) -> None:
+    bus, both = (with_kinds.count(AREA, where={"kind": value}) for value in ("bus", ["bus", "tram"]))
+    cheap = with_kinds.count(AREA, where={"kind": ("bus", "tram"), "fare": (None, 5)})
+
+    assert int(bus) / int(both) == pytest.approx(1 / 2, abs=0.1)
+    assert int(both) / int(with_kinds.count(AREA)) == pytest.approx(2 / 3, abs=0.1)
+    assert int(cheap) / int(both) == pytest.approx(1 / 2, abs=0.1)
+    assert bus.margin is not None
+
+
+@pytest.mark.parametrize(
+    ("where", "complaint"),
+    [({"line": "4"}, "No column 'line'"), ({"kind": "boat"}, "no value 'boat'"), ({"fare": 5}, "give .from, to.")],
+)
+def test_values_that_are_not_kept_are_refused(where: Any, complaint: str, with_kinds: pv.SyntheticPoints) -> None:
+    with pytest.raises(InputError, match=complaint):
+        with_kinds.count(AREA, where=where)
 
 
 def test_without_a_kept_time_there_is_no_slice(people_file: Path, world: pv.World) -> None:

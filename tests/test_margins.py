@@ -4,6 +4,7 @@ import dataclasses
 from fractions import Fraction
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 from scipy.spatial import KDTree
@@ -11,7 +12,7 @@ from scipy.spatial import KDTree
 import pointveil as pv
 from pointveil.demo import city
 from pointveil.demo.people import people
-from pointveil.margins import margins_of, unevenness, with_margins
+from pointveil.margins import _halved, margins_of, unevenness, with_margins
 from pointveil.statement import Margins, parse_statement
 from pointveil.surveys import Survey
 from pointveil.vault import NoisyCounts, Vault
@@ -91,22 +92,38 @@ def test_adaptive_grids_have_margins_too(helsinki: tuple[World, np.ndarray]) -> 
     assert 0 < found.margin < found.value
 
 
-@pytest.mark.parametrize("method", ["ugrid-uni", "road", "clust-kde"])
-def test_a_method_that_puts_people_where_nobody_is_has_no_margins(
-    method: str, helsinki: tuple[World, np.ndarray]
-) -> None:
+@pytest.mark.parametrize("method", ["agrid-wud", "road", "clust-kde"])
+def test_every_other_method_has_margins_that_hold(method: str, helsinki: tuple[World, np.ndarray]) -> None:
+    world, places = helsinki
+    real = world.projection.to_metres(places)[:8000]
+
+    made = pv.synthesize(Vault.rehearse(places[:8000], world, epsilon=1, seed=2), method, seed=1)
+
+    assert made.statement.margins is not None
+    drawn = world.projection.to_metres(made.coordinates)
+    centres = real[np.random.default_rng(0).choice(len(real), 500)]
+    true, told = (KDTree(xy).query_ball_point(centres, 150.0, return_length=True) for xy in (real, drawn))
+    off = np.abs(true - told) / made.statement.margins.margin(told, np.pi * 150.0**2)
+    assert 0.75 < np.mean(off <= 1) <= 1
+    assert np.mean(off <= 0.3) < 0.75
+
+
+def test_a_uniform_grid_puts_people_where_nobody_is_and_has_no_margins(helsinki: tuple[World, np.ndarray]) -> None:
     world, places = helsinki
 
-    made = pv.synthesize(Vault.open(places[:3000], world, epsilon=1, ledger=None), method, seed=1)
+    made = pv.synthesize(Vault.open(places[:3000], world, epsilon=1, ledger=None), "ugrid-uni", seed=1)
 
     assert made.statement.margins is None
-    assert str(made.count((*places[0], 200.0))).endswith("(no margin: the statement of this release has none)")
+    assert "no margin" in str(made.count((*places[0], 200.0)))
 
 
-def test_so_few_people_that_blocks_are_not_cut_have_no_margins(helsinki: tuple[World, np.ndarray]) -> None:
+@pytest.mark.parametrize("points", [1, 100])
+def test_few_people_have_margins_too(points: int, helsinki: tuple[World, np.ndarray]) -> None:
     world, places = helsinki
 
-    assert pv.survey(Vault.rehearse(places[:100], world, epsilon=1, seed=1)).statement.margins is None
+    margins = pv.survey(Vault.rehearse(places[:points], world, epsilon=1, seed=1)).statement.margins
+
+    assert margins is None or margins.margin(3, 31_416) > 1
 
 
 def test_neighbours_that_share_unevenly_and_halves_are_told_apart_under_noise() -> None:
@@ -123,7 +140,7 @@ def test_neighbours_that_share_unevenly_and_halves_are_told_apart_under_noise() 
     assert unevenness(all_in_one) == pytest.approx(1, abs=0.05)
 
 
-def test_people_on_few_exact_places_have_no_margins() -> None:
+def test_people_on_few_exact_places_have_margins_too() -> None:
     world = city()
     spots = people(world, count=60)
     crowd = np.repeat(spots[world.on_land(spots)], 400, axis=0)
@@ -131,7 +148,36 @@ def test_people_on_few_exact_places_have_no_margins() -> None:
     made = pv.survey(Vault.rehearse(world.projection.from_metres(crowd), world, epsilon=4, seed=1))
 
     assert len([question for question in made.statement.questions if question.purpose == "count"]) > 1
-    assert made.statement.margins is None
+    assert made.statement.margins is not None
+
+
+def test_slices_of_a_kept_column_are_less_sure_than_their_part_of_all(helsinki: tuple[World, np.ndarray]) -> None:
+    world, places = helsinki
+    lon, lat = places.T
+    kind = np.where(lon > np.median(lon), "east", "west")
+    table = pa.table({"lon": lon, "lat": lat, "kind": kind})
+
+    made = pv.synthesize(
+        Vault.rehearse(table, world, epsilon=1, seed=1, keep=[pv.Category("kind", ["east", "west"])]), seed=1
+    )
+    both = made.count((24.94, 60.168, 300), where={"kind": ["east", "west"]})
+    east = made.count((24.94, 60.168, 300), where={"kind": "east"})
+
+    assert str(both) == str(made.count((24.94, 60.168, 300)))
+    assert east.margin is not None
+    assert both.margin is not None
+    assert east.margin > both.margin * int(east) / int(both)
+
+
+def test_invented_people_are_as_clumped_within_parts_as_parts_are_among_each_other() -> None:
+    rng = np.random.default_rng(1)
+    xy = rng.uniform(0, 1000, (4096, 2))
+
+    even, uneven = (_halved(np.zeros(len(xy), dtype=np.int64), xy, share, rng) for share in (0.02, 0.5))
+
+    assert np.ptp(even) < np.ptp(uneven)
+    assert even.mean() == pytest.approx(1, abs=0.5)
+    assert (uneven > 4 * uneven.mean()).mean() > 0.01
 
 
 def test_a_statement_with_margins_is_read_back_and_one_without_has_no_such_field(surveyed: Survey) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -12,7 +12,8 @@ import numpy as np
 import shapely
 from numpy.typing import NDArray
 
-from pointveil.columns import Column, Time
+from pointveil.cells.coded import Codes
+from pointveil.columns import Category, Column, Number, Time
 from pointveil.columns.calendar import starts_of
 from pointveil.errors import InputError
 from pointveil.files.crs import DEGREES, crs_name, is_geographic, known_crs, transform
@@ -67,11 +68,11 @@ def estimate(rows: float, total_rows: int, area: float, statement: Statement, sh
     Parameters
     ----------
     rows, total_rows
-        Rows in the area and in the slice of time; and rows of the whole release, which may be fewer than people.
+        Rows in the area and in the slice; and rows of the whole release, which may be fewer than people.
     area
         In square metres.
     share
-        The part of all rows that is in the slice of time.
+        The part of all rows that is in the slice.
     """
     margins = statement.margins
     if margins is None:
@@ -83,7 +84,7 @@ def estimate(rows: float, total_rows: int, area: float, statement: Statement, sh
 
 
 def count_in(coordinates: Floats, crs: str, area: Any, statement: Statement, chosen: Any, own: Any = None) -> Count:
-    """Return the people in an area, from all points (n, 2) in `crs` and which of them are in the slice of time."""
+    """Return the people in an area, from all points (n, 2) in `crs` and which of them are in a slice."""
     plane = Projection.over(statement.domain.bounds, statement.domain.crs)
     shape = area_in_metres(area, crs, plane, own)
     inside = coordinates if chosen is None else coordinates[chosen]
@@ -139,6 +140,48 @@ def time_of(keep: Iterable[Column], name: str | None = None) -> tuple[int, Time]
         if isinstance(column, Time) and name in (None, column.name):
             return place, column
     raise InputError(f"No column {'' if name is None else f'{name!r} '}with a time is kept, so none can be counted by.")
+
+
+def slice_of(keep: Sequence[Column], codes: Codes, time: Any, where: Mapping[str, Any]) -> NDArray[np.bool_]:
+    """Return which rows are in a slice: in a time of the first column with one, and with these values of others.
+
+    `codes` has an array (rows,) for each kept column that has bins.
+    """
+    wanted = dict(where) if time is None else {time_of(keep)[1].name: time, **where}
+    coded = {
+        column.name: (column, code) for column, code in zip((each for each in keep if each.size), codes, strict=True)
+    }
+    if unknown := sorted(set(wanted) - set(coded)):
+        raise InputError(
+            f"No column '{unknown[0]}' is kept that could be counted by; there are {', '.join(coded) or 'none'}."
+        )
+    finders: dict[type, Callable[[Any, Any], NDArray[np.bool_]]] = {
+        Time: bins_of,
+        Category: _values_of,
+        Number: _numbers_of,
+    }
+    chosen = []
+    for name, value in wanted.items():
+        column, code = coded[name]
+        chosen.append(finders[type(column)](value, column)[np.minimum(code, column.size)])
+    return np.asarray(np.logical_and.reduce(chosen))
+
+
+def _values_of(value: Any, column: Category) -> NDArray[np.bool_]:
+    """Return which bins of a column have one of these values."""
+    values = [str(each) for each in (value if isinstance(value, list | tuple | set) else [value])]
+    if unknown := sorted(set(values) - set(column.values)):
+        raise InputError(f"'{column.name}' has no value {unknown[0]!r}; it has {', '.join(column.values)}.")
+    return np.array([*(each in values for each in column.values), False])
+
+
+def _numbers_of(value: Any, column: Number) -> NDArray[np.bool_]:
+    """Return which bins of a column have their middle from one number to another, which is outside."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise InputError(f"'{column.name}' is a number: give (from, to), such as ({column.low:g}, {column.high:g}).")
+    middle = column.low + (np.arange(column.bins) + 0.5) * (column.high - column.low) / column.bins
+    low, high = (end if end is not None else side * np.inf for end, side in zip(value, (-1, 1), strict=True))
+    return np.append((middle >= low) & (middle < high), False)
 
 
 def bins_of(time: Any, column: Time) -> NDArray[np.bool_]:

@@ -1,74 +1,67 @@
-"""How far counts of a release may be off: worked out from its noisy answers alone, at no cost."""
+"""How far counts of a release may be off: found by rehearsing it on invented people, at no cost."""
 
 import dataclasses
 import math
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial import KDTree
 
-from pointveil.cells import Floats, Ints, Leaves, Raster
-from pointveil.columns import Time
-from pointveil.partition import AdaptiveGrid, PlaceMasses, Veil
-from pointveil.statement import Margins
-from pointveil.surveys import Survey
-from pointveil.vault import Cells, NoisyCounts
+from pointveil.cells import Floats, Ints
+from pointveil.cells.coded import CodedCells, Codes
+from pointveil.keeping import draw_codes, walk
+from pointveil.partition import UniformGrid
+from pointveil.statement import NINE_IN_TEN, Margins
+from pointveil.surveys import Prepared, Survey, ask_all
+from pointveil.vault import NoisyCounts, Rehearsal
 from pointveil.world import World
 
-RADII = {50.0: 100, 100.0: 100, 250.0: 80, 500.0: 48, 1000.0: 24, 2000.0: 6}  # metres, and how many circles are tried
-LARGEST = 4  # circles have a radius of at most the longer side of the world over this
+RADII = {
+    25.0: 240,
+    50.0: 240,
+    100.0: 240,
+    250.0: 200,
+    500.0: 160,
+    1000.0: 100,
+    2000.0: 40,
+}  # metres, and how many are tried
+LARGEST = 3  # circles have a radius of at most the longer side of the world over this
 TRIES = 20  # places for each that must be on land
-AT_A_TIME = 2**21  # pairs of a circle and a part, or a cell: a bound on memory
-MOST_POINTS = 2**17  # that are drawn where the released map is not known otherwise
+MOST_PEOPLE = 2**18  # in a rehearsal
+ENOUGH, WIDE, MOST_REHEARSALS = 12, 1000.0, 3  # circles so wide (metres) that do not overlap, and rehearsals for them
 COUNTS = (0.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 3e4, 1e5, 1e6, 1e7)
-SHARES = (1 / 64, 1 / 16, 1 / 4, 1.0)  # of all points, in a slice of time
+SHARES = (1 / 64, 1 / 16, 1 / 4, 1.0)  # of all points, in a slice
+SLICES, IN_SLICE = 8, 0.2  # how many of each column are tried, and with which part of the circles
 SQUARE = 100.0  # metres: the side of the squares in which a release is compared with a sample
-STEPS = 20  # towards the fit, which is reached in about five
+HELD = 0.9  # of all intervals shall hold the true count
+STEPS = 40  # towards the fit
 LEAST_UNEVEN = 0.02  # no city is quite even
+REACH = 2.0  # standard deviations: what is farther from an answer is not due to its noise
+HALVINGS = 12  # of the people of a part, at most
 
 
-class Weights(NamedTuple):
-    """What two reasons for errors weigh: the noise of a part's count, and that its people are spread unevenly."""
+class Places(NamedTuple):
+    """Where people are, (n, 2) metres, and what their kept columns say."""
 
-    noise: float
-    uneven: float
+    xy: Floats
+    codes: Codes
 
-
-# What a partitioner counts, by purpose, and what errors come of it: the finest parts first, then those that they were
-# fitted into. Chosen on Beijing, Porto and Manhattan with epsilons from 1/4 to 4; docs/for-analysts.md has the figures.
-# Uniform grids, clusters and road segments are left out: they put people where nobody is, which is no matter of chance.
-WEIGHTS: Mapping[type, Mapping[str, Weights]] = {
-    Veil: {"count": Weights(1.65, 1.35), "shape": Weights(0.55, 0.19)},
-    AdaptiveGrid: {"count": Weights(0.75, 1.1)},
-}
-CHANCE = 0.26  # the same for each person of a part that is cut, who may be on either side of the cut
-EMPTY = 0.22  # the part of the noise that is left where nobody seems to be
-IN_TABLES = 0.5  # the part of the noise of tables that is left in them
-IN_SLICES = 2.2  # the chance that a person is in a slice or not, and that an area keeps hours of its own
-BY_REGION = " by region"
-ROUNDED = 0.25  # people, squared: points are whole
+    def only(self, rows: Any) -> "Places":
+        """Return some of them."""
+        return Places(self.xy[rows], tuple(each[rows] for each in self.codes))
 
 
-class Level(NamedTuple):
-    """A division of the world that was counted."""
+class Trials(NamedTuple):
+    """Circles in which invented people were counted, and told by a rehearsal; (n,) each."""
 
-    part: Ints  # (places,) the part in which each place lies
-    people: Floats  # (parts,) as released
-    noise: Floats  # (parts,) variance
-    uneven: float  # how unevenly two neighbours share their people: 0 half and half, 1 all in one
-    weights: Weights
-
-
-class Circles(NamedTuple):
-    """Circles that were tried, (n,) each."""
-
+    column: Ints  # by which people are sliced; -1 if all are counted
     area: Floats  # square metres
-    people: Floats  # as released
-    variance: Floats  # of the error of that count
+    share: Floats  # of all people that are in the slice; 1 if all are counted
+    told: Floats  # people
+    off: Floats  # people
 
 
 def with_margins(survey: Survey) -> Survey:
@@ -83,134 +76,118 @@ def with_margins(survey: Survey) -> Survey:
 
 
 def margins_of(survey: Survey) -> Margins | None:
-    """Return how far counts may be off; None where that cannot be told.
+    """Return how far counts may be off; None if that cannot be told, as of nobody, or of a uniform grid.
 
-    A count is off because the counts of parts have noise, and because nobody knows where in a part its people are, when
-    a line cuts through it. Noise is known; how uneven people are within a part is taken from how uneven they are
-    between neighbouring parts, as if the city looked alike at all scales. Nothing private is asked, and the same survey
-    has the same margins.
+    The released map is taken for a city. Invented people live in it, as clumped within the parts that were counted as
+    noisy answers show them to be between neighbouring parts; and the whole method, with noise of the same size, is
+    rehearsed on them. How far its counts are off in circles of all sizes is seen, and put into a table. Nothing private
+    is asked, and the same survey has the same margins. A uniform grid leaves people in wide areas where nobody is, of
+    whom a rehearsal shows too few.
     """
-    weights = WEIGHTS.get(type(survey.method.partitioner), {})
-    parts = [answer.purpose for _, answer in survey.prepared.parts]
-    # Where blocks were not cut, or where people stand on few exact places, which are counted twice, errors are others.
-    if not weights or any(parts.count(purpose) != 1 for purpose in weights) or not survey.prepared.counted.total:
+    if not survey.prepared.counted.total or isinstance(survey.method.partitioner, UniformGrid):
         return None
     if survey.prepared.people is not None:  # how much less than their points busy persons weigh is not known by place
         return None
     seed = zlib.crc32(b"".join(each.values.tobytes() for each in survey.answers if isinstance(each, NoisyCounts)))
     rng = np.random.default_rng(seed)
-    released = _released_map(survey, rng)
-    levels = list(_levels(survey, released, weights))
-    found = _table(_try_circles(released, levels, survey.world, rng), survey)
-    return found.model_copy(update={"effective_sample": _effective_sample(released.in_squares(), found)})
+    radii = [radius for radius in RADII if radius <= max(max(survey.world.size) / LARGEST, min(RADII))]
+    land = math.prod(survey.world.size)
+    rehearsals = min(math.ceil(ENOUGH * math.pi * min(radii[-1], WIDE) ** 2 / land), MOST_REHEARSALS)
+    tried, worth = zip(*(_rehearse(survey, radii, rng) for _ in range(rehearsals)), strict=True)
+    trials = Trials(*map(np.concatenate, zip(*tried, strict=True)))
+    return _table(trials, survey, rehearsals * land, float(np.mean(worth)))
 
 
-@dataclass(frozen=True, eq=False)
-class CellMap:
-    """The people in every cell of a raster."""
-
-    raster: Raster
-    people: Floats
-
-    @property
-    def side(self) -> float:
-        """Of a cell, in metres."""
-        return self.raster.side
-
-    def locate(self, cells: Cells) -> Ints:
-        """Return the leaf of each cell."""
-        assert isinstance(cells, Leaves)  # noqa: S101 - nothing else is counted that makes such a map
-        return cells.leaf_of.astype(np.int64)
-
-    def within(self, centres: Floats, radius: float) -> tuple[Ints, Ints]:
-        """Return pairs of a circle and a cell whose middle is in it."""
-        steps = np.arange(-int(radius / self.side) - 1, int(radius / self.side) + 2)
-        at = [
-            np.floor(middle / self.side).astype(np.int64)[:, None] + steps for middle in centres.T
-        ]  # (circles, steps)
-        apart = [((cell + 0.5) * self.side - middle[:, None]) ** 2 for cell, middle in zip(at, centres.T, strict=True)]
-        known = [(cell >= 0) & (cell < most) for cell, most in zip(at, self.raster.shape, strict=True)]
-        column, row = (np.where(there, cell, 0) for cell, there in zip(at, known, strict=True))
-        cell = self.raster.index[column[:, :, None], row[:, None, :]]  # (circles, steps, steps)
-        inside = apart[0][:, :, None] + apart[1][:, None, :] <= radius**2
-        inside &= known[0][:, :, None] & known[1][:, None, :] & (cell >= 0)
-        return np.nonzero(inside)[0], cell[inside].astype(np.int64)
-
-    def in_squares(self) -> Floats:
-        """Return the people in each square of 100 m."""
-        axes = zip((self.raster.column, self.raster.row), self.raster.shape, strict=True)
-        middles = ((axis, (np.arange(size) + 0.5) * self.side) for axis, size in axes)
-        # By column and row, which are few; then each cell looks its own up.
-        column, row = (_squares(middle, middle[axis.min()])[axis] for axis, middle in middles)
-        return _in_squares(column, row, self.people)
+def _rehearse(survey: Survey, radii: list[float], rng: np.random.Generator) -> tuple[Trials, float]:
+    """Rehearse the survey on invented people; return how far circles are off, and what the release is worth."""
+    total = survey.prepared.counted.total
+    count = min(total, MOST_PEOPLE)
+    city = _drawn(survey, survey.prepared, count, rng)
+    likely = _clumped(survey, city, rng)
+    real = city.only(rng.choice(count, count, p=likely))
+    epsilon, seed = Fraction(survey.statement.guarantee.epsilon), int(rng.integers(2**32))
+    vault = Rehearsal.on(*real, survey.world, survey.keep, epsilon, seed)
+    again = ask_all(vault, survey.world, survey.method, epsilon, survey.keep)
+    made = _drawn(survey, again, max(again.counted.total, 1), rng)
+    # With fewer people than there are, parts are wider: as if one saw the city from farther away.
+    scale = math.sqrt(total / count)
+    tried = list(_compare(survey.world, real, made, radii, scale, rng))
+    return Trials(*map(np.concatenate, zip(*tried, strict=True))), _worth(city.xy, likely, real.xy, made.xy, scale)
 
 
-@dataclass(frozen=True, eq=False)
-class PointMap:
-    """Some points, each of which stands for the same number of people."""
-
-    xy: Floats
-    people: Floats
-    side: float
-
-    def locate(self, cells: Cells) -> Ints:
-        """Return the cell of each point."""
-        return cells.locate(self.xy)
-
-    @cached_property
-    def tree(self) -> KDTree:
-        """The points, to be found by place."""
-        return KDTree(self.xy)
-
-    def within(self, centres: Floats, radius: float) -> tuple[Ints, Ints]:
-        """Return pairs of a circle and a point in it."""
-        found = self.tree.query_ball_point(centres, radius, return_sorted=False)
-        circle = np.repeat(np.arange(len(centres)), np.vectorize(len, otypes=[int])(found))
-        return circle, np.concatenate([np.zeros(0, dtype=np.int64), *found]).astype(np.int64)
-
-    def in_squares(self) -> Floats:
-        """Return the people in each square of 100 m."""
-        column, row = (_squares(axis, axis.min()) for axis in self.xy.T)
-        return _in_squares(column, row, self.people)
+def _drawn(survey: Survey, prepared: Prepared, count: int, rng: np.random.Generator) -> Places:
+    xy = survey.method.placement.draw(survey.world, prepared.counted, prepared.asked, count, rng)
+    drawn = [] if prepared.laws is None else draw_codes(prepared.laws, xy, rng)
+    return Places(xy, tuple(codes for codes, _ in drawn))
 
 
-def _squares(places: Floats, first: float) -> Ints:
-    """Return the number of the square of 100 m along one axis, from that of the `first` place on."""
-    return np.floor((places - first) / SQUARE).astype(np.int64)
+def _clumped(survey: Survey, city: Places, rng: np.random.Generator) -> Floats:
+    """Return how likely an invented person is at each of these places: (n,), which add up to one.
+
+    The parts that were counted have the people that the release has. Those of a part are halved again and again along
+    a curve, and shared between the halves as unevenly as two neighbouring parts share theirs, as if the city looked
+    alike at all scales. So are, by themselves, those of a region that have the same hour or kind.
+    """
+    xy = city.xy
+    counted = [(cells, answer) for cells, answer in survey.prepared.parts if answer.purpose in {"shape", "count"}]
+    uneven = max(unevenness(answer) for _, answer in counted)
+    part, likely = np.zeros(len(xy), dtype=np.int64), np.ones(len(xy))
+    for cells, answer in counted:
+        at = cells.locate(xy) + 1
+        if answer.purpose == "shape":  # what was counted to shape the parts tells something of their inside
+            likely *= _as_answered(at, answer, survey.prepared.counted.total / len(xy))
+        else:  # second counts look closer at the same parts
+            found = _told_apart(at, len(cells) + 1, answer.variance)
+            part = np.unique(part * (found.max() + 1) + found, return_inverse=True)[1]
+    likely *= _halved(part, xy, uneven, rng)
+    for cells, answer in survey.prepared.parts:
+        if isinstance(cells, CodedCells) and len(cells.places) > 1:
+            by_region = answer.values.reshape(len(cells.places), -1)
+            uneven = unevenness(dataclasses.replace(answer, values=by_region.T.ravel()))
+            likely *= _halved(cells.locate(xy, city.codes) + 1, xy, uneven, rng)
+    return np.asarray(likely / likely.sum())
 
 
-def _in_squares(column: Ints, row: Ints, people: Floats) -> Floats:
-    return np.bincount(column * (row.max() + 1) + row, people).astype(np.float64)
+def _halved(part: Ints, xy: Floats, uneven: float, rng: np.random.Generator) -> Floats:
+    """Return how much likelier than another each place of a part becomes, when its people are halved unevenly."""
+    order = walk(xy)
+    order = order[np.argsort(part[order], kind="stable")]
+    start = np.searchsorted(part[order], part[order])
+    people = np.bincount(part)[part[order]]
+    rank = np.arange(len(xy)) - start
+    likely = np.ones(len(xy))
+    spread = max(1 / uneven - 1, 1e-3) / 2  # of a beta law: (one half - the other)² is then `uneven` on average
+    for halving in range(1, HALVINGS + 1):
+        cut = people >= 2**halving
+        half = (rank[cut] << halving) // people[cut]
+        pair, number = np.unique((start[cut] << HALVINGS) + half // 2, return_inverse=True)
+        share = rng.beta(spread, spread, len(pair))[number]
+        likely[cut] *= 2 * np.where(half % 2, share, 1 - share) + 1e-9  # never quite nobody
+    found = np.empty(len(xy))
+    found[order] = likely
+    return found
 
 
-ReleasedMap = CellMap | PointMap
+def _as_answered(part: Ints, answer: NoisyCounts, people: float) -> Floats:
+    """Return a factor for each place, such that parts (from 1) have the people that were answered, within noise.
+
+    `people` are those that each place stands for.
+    """
+    told, reach = np.bincount(part, minlength=len(answer.values) + 1) * people, REACH * math.sqrt(answer.variance)
+    likely = told.copy()
+    likely[1:] = np.maximum(np.clip(told[1:], answer.values - reach, answer.values + reach), 0.0)
+    return np.asarray((likely / np.maximum(told, 1e-9))[part])
 
 
-def _released_map(survey: Survey, rng: np.random.Generator) -> ReleasedMap:
-    counted, asked, *_ = survey.prepared
-    if isinstance(counted, PlaceMasses):
-        raster = counted.raster
-        people = np.bincount(raster.entry_cell, counted.mass, len(raster.column)).astype(np.float64)
-        return CellMap(raster, people)
-    count = min(counted.total, MOST_POINTS)
-    xy = survey.method.placement.draw(survey.world, counted, asked, count, rng)
-    side = math.sqrt(math.prod(survey.world.size) / max(len(xy), 1))
-    return PointMap(xy, np.full(len(xy), counted.total / max(len(xy), 1)), side)
-
-
-def _levels(survey: Survey, released: ReleasedMap, weights: Mapping[str, Weights]) -> Iterator[Level]:
-    """Yield the divisions that matter, the finest first."""
-    asked = {answer.purpose: (cells, answer) for cells, answer in survey.prepared.parts}
-    for purpose, weight in weights.items():
-        cells, answer = asked[purpose]
-        part = released.locate(cells)
-        known = part >= 0
-        people = np.bincount(part[known], released.people[known], minlength=len(cells)).astype(np.float64)
-        noise = np.full(len(people), answer.variance)
-        if weight is next(iter(weights.values())):
-            # Where hardly anybody is, most of the noise was taken away again.
-            noise = np.minimum(noise, EMPTY * noise + people + people**2)
-        yield Level(part, people, noise, unevenness(answer), weight)
+def _told_apart(part: Ints, parts: int, noise: float) -> Ints:
+    """Return the run of parts, one after the other, in which each person is: as few as stand out of their noise."""
+    people = np.bincount(part, minlength=parts)
+    found = np.full(parts, -1)
+    for level in range(parts.bit_length() + 1):
+        run = np.arange(parts) >> level
+        known = np.bincount(run, people)[run] ** 2 >= noise * 2**level
+        found = np.where((found < 0) & known, run * (parts.bit_length() + 1) + level, found)
+    return np.unique(found[part], return_inverse=True)[1]
 
 
 def unevenness(answer: NoisyCounts) -> float:
@@ -224,111 +201,105 @@ def unevenness(answer: NoisyCounts) -> float:
     return float(np.clip(found, LEAST_UNEVEN, 1.0))
 
 
-def _try_circles(released: ReleasedMap, levels: list[Level], world: World, rng: np.random.Generator) -> Circles:
-    """Return random circles on land, of all sizes that fit the world, and the variance of each one's count."""
-    most = max(RADII.values())
-    tried = rng.uniform(world.bounds[:2], world.bounds[2:], (most * TRIES, 2))
-    centres = tried[world.on_land(tried)][:most]
-    if not len(centres):
-        centres = tried[:most]
-    largest = max(max(world.size) / LARGEST, min(RADII))
-    found = []
-    for radius in (each for each in RADII if each <= largest):
-        size = max(*(len(level.people) for level in levels), int(4 * (radius / released.side + 1) ** 2))
-        some = centres[: RADII[radius]]
-        for group in np.array_split(some, min(len(some), 1 + size * len(some) // AT_A_TIME)):
-            circle, place = released.within(group, radius)
-            people = np.bincount(circle, released.people[place], minlength=len(group)).astype(np.float64)
-            variance = _variance(circle, place, released.people[place], levels, len(group))
-            found.append(Circles(np.full(len(group), math.pi * radius**2), people, variance))
-    return Circles(*map(np.concatenate, zip(*found, strict=True)))
+def _compare(
+    world: World, real: Places, made: Places, radii: list[float], scale: float, rng: np.random.Generator
+) -> Iterator[Trials]:
+    """Yield how far circles are off: of all people, then of slices of them by what a kept column says."""
+    from scipy.spatial import KDTree  # late: slow to load
+
+    groups = [(-1, 1.0, 1.0, real.xy, made.xy)]
+    for column in np.repeat(np.arange(len(made.codes)), SLICES).tolist():
+        told, true = (np.asarray(places.codes[column], dtype=np.int64) for places in (made, real))
+        ends = np.cumsum(np.bincount(told)) / len(told)
+        low = int(told[rng.integers(len(told))])
+        high = max(low, int(np.searchsorted(ends, ends[low] + rng.choice(SHARES[:-1]), side="right")) - 1)
+        some, truly = ((code >= low) & (code <= high) for code in (told, true))
+        groups.append((column, float(some.mean()), IN_SLICE, real.xy[truly], made.xy[some]))
+    for column, share, part, *both in groups:
+        trees = [KDTree(xy) for xy in both]
+        for radius in radii:
+            centres = _centres(world, both[1], scale * radius, math.ceil(part * RADII[radius]), rng)
+            held, counted = (
+                np.asarray(tree.query_ball_point(centres, scale * radius, return_length=True), dtype=np.float64)
+                for tree in trees
+            )
+            yield _trials(column, math.pi * radius**2, share, counted, np.abs(counted - held))
 
 
-def _variance(circle: Ints, place: Ints, people: Floats, levels: list[Level], count: int) -> Floats:
-    """Return the variance of the error in each of `count` circles, from the pairs of a circle and a place in it."""
-    sure = np.zeros(count)
-    for level in levels:
-        part = level.part[place]
-        known = part >= 0
-        met = np.zeros(len(level.people), dtype=bool)  # the parts that any of the circles meets: few of all
-        met[part[known]] = True
-        parts = np.flatnonzero(met)
-        number = (np.cumsum(met) - 1)[part[known]]
-        inside = np.bincount(circle[known] * len(parts) + number, people[known], minlength=count * len(parts))
-        pair = np.flatnonzero(inside)
-        of_circle, of_part = pair // max(len(parts), 1), parts[pair % max(len(parts), 1)]
-        within, whole = inside[pair], level.people[of_part]
-        share = within / whole
-        cut = within * (1 - share)  # 0 if all of the part is inside
-        variance = level.weights.noise * share**2 * level.noise[of_part]
-        variance += (level.weights.uneven * level.uneven * whole + CHANCE) * cut
-        # Each division tells the same count in its own way: what is known from both is surer than from either.
-        sure += 1 / np.maximum(np.bincount(of_circle, variance, minlength=count), 1e-9)
-    # However few people are counted, one part's noise is in it.
-    return np.asarray(1 / sure + levels[0].noise.max() + ROUNDED)
+def _trials(column: int, area: float, share: float, told: Floats, off: Any) -> Trials:
+    """Return trials of one column, area and share."""
+    return Trials(*(np.full(len(told), value) for value in (column, area, share)), told, off)  # type: ignore[call-arg]
 
 
-def _table(circles: Circles, survey: Survey) -> Margins:
-    """Return smooth deviations by share of the time, area and count, with what the release is worth."""
-    areas = np.unique(circles.area)
-    counts = np.array([each for each in COUNTS if each <= max(3 * circles.people.max(), COUNTS[1])])
-    fitted = _fit(_terms(circles.people, circles.area), circles.variance)
-    seen = [circles.people[circles.area == area] for area in areas]
+def _centres(world: World, xy: Floats, radius: float, count: int, rng: np.random.Generator) -> Floats:
+    """Return centres of circles, (n, 2) metres, on land: some anywhere, and more around people.
 
-    def variances(count: Floats) -> Floats:  # (counts,) to (areas, counts)
-        # Fewer people than were ever seen are as unsure as the fewest that were; with more than the most, doubt grows.
-        within = np.array([np.clip(count, each.min(), each.max()) for each in seen])
-        known = _terms(within.ravel(), np.repeat(areas, len(count))) @ fitted
-        return np.asarray(np.exp(known).reshape(within.shape) * np.maximum((count + 1) / (within + 1), 1.0))
+    Around a person, any circle that holds her is as likely as any other: so of those with equally many people, circles
+    of both kinds are the same.
+    """
+    anywhere = rng.uniform(world.bounds[:2], world.bounds[2:], (count * TRIES, 2))
+    angle, away = rng.uniform(0, 2 * math.pi, count), radius * np.sqrt(rng.random(count))
+    around = xy[rng.integers(len(xy), size=count)] + np.column_stack([np.cos(angle), np.sin(angle)]) * away[:, None]
+    anywhere, around = (each[world.on_land(each)] for each in (anywhere, around))
+    return np.concatenate([anywhere[: count // 2], around])
 
-    by_time = _by_time(survey)
-    shares = SHARES[-1:] if by_time is None else SHARES
-    found = [variances(counts)]
-    if by_time is not None:
-        found = [share**2 * variances(counts / share) + by_time(counts, share) for share in shares]
+
+def _table(trials: Trials, survey: Survey, land: float, worth: float) -> Margins:
+    """Return smooth deviations by share, area and count, for intervals of which nine in ten hold; and the worth.
+
+    `land` is the area of all rehearsals together.
+    """
+    areas = np.unique(trials.area)
+    counts = np.array([each for each in COUNTS if each <= max(3 * trials.told.max(), COUNTS[1])])
+    columns = np.unique(trials.column[trials.column >= 0])
+    shares = SHARES if len(columns) else SHARES[-1:]
+    found = np.zeros((len(shares), len(areas), len(counts)))
+    for column in columns.tolist() or [-1]:  # of several columns, the one whose slices are the least sure
+        some = Trials(*(each[(trials.column < 0) | (trials.column == column)] for each in trials))
+        found = np.maximum(found, _deviations(some, shares, areas, counts, land))
     return Margins(
         people=survey.prepared.counted.total,
         shares=shares,
         areas=_rounded(areas),
         counts=tuple(counts.tolist()),
-        deviations=_rounded(np.sqrt(found)),
+        deviations=_rounded(found),
+        effective_sample=_rounded(worth),
     )
 
 
-def _by_time(survey: Survey) -> Callable[[Floats, float], Floats] | None:
-    """Return the variance that a slice of time adds, by count and share of the time; None if no time is kept.
+def _deviations(trials: Trials, shares: Iterable[float], areas: Floats, counts: Floats, land: float) -> Floats:
+    """Return deviations (shares, areas, counts): of which 1.645 hold the true count in nine of ten trials."""
+    from scipy.special import stdtrit  # late: slow to load
 
-    The noise of the table of regions and bins, as far as the area has its regions; and the chance that a person is in
-    the slice, and not in another.
-    """
-    named = tuple(f"{column.name}: " for column in survey.keep if isinstance(column, Time))
-    tables = [each for each in survey.answers if each.purpose.startswith(named) and each.purpose.endswith(BY_REGION)]
-    if not named or not tables or survey.prepared.laws is None:
-        return None
-    noise = sum(len(each.values) * each.variance for each in tables if isinstance(each, NoisyCounts))  # in the city
-    regions, people = len(survey.prepared.laws.regions), survey.prepared.counted.total
-
-    def added(count: Floats, share: float) -> Floats:
-        covered = count / share * regions / people  # regions; of less than one, its own part of the noise
-        part = np.minimum(covered, covered**2) / regions
-        return np.asarray((IN_TABLES * part * share * noise + IN_SLICES * count) * (1 - share))
-
-    return added
+    fitted = _fit(_terms(trials), np.log(trials.off + 0.5))
+    found = []
+    for share, area in product(shares, areas):
+        # Few circles tell less than many: as Student's law has it.
+        factor = stdtrit(max(land / area, 2.0), (1 + HELD) / 2) / NINE_IN_TEN**2
+        # Fewer people than were ever seen are as unsure as the fewest that were; with more than the most, doubt grows.
+        seen = share * trials.told[(trials.area == area) & (trials.share == 1)]
+        within = np.clip(counts, seen.min(), seen.max())
+        known = np.exp(_terms(_trials(0, area, share, within, within)) @ fitted)
+        found.append(factor * known * np.sqrt(np.maximum((counts + 1) / (within + 1), 1.0)))
+    return np.reshape(found, (-1, len(areas), len(counts)))
 
 
-def _fit(terms: Floats, variance: Floats) -> Floats:
-    """Return the coefficients of the logarithm of a variance: a gamma regression, which is right on average."""
-    fitted = np.linalg.lstsq(terms, np.log(variance), rcond=None)[0]
+def _fit(terms: Floats, values: Floats) -> Floats:
+    """Return the coefficients of a quantile regression: nine in ten values lie below `terms` times them."""
+    fitted = np.linalg.lstsq(terms, values, rcond=None)[0]
     for _ in range(STEPS):
-        expected = np.exp(terms @ fitted)
-        fitted = fitted + np.linalg.lstsq(terms, np.clip(variance / expected - 1, -1, 3), rcond=None)[0]
+        gap = values - terms @ fitted
+        weighted = terms * (np.where(gap > 0, HELD, 1 - HELD) / np.maximum(np.abs(gap), 0.01))[:, None]
+        fitted = np.linalg.lstsq(weighted.T @ terms, weighted.T @ values, rcond=None)[0]
     return np.asarray(fitted)
 
 
-def _terms(count: Floats, area: Floats) -> Floats:
-    """Return the terms, (n, terms), in which the logarithm of a variance is linear."""
-    many, wide = np.log1p(count), np.log(area)
-    return np.column_stack([np.ones_like(many), many, many**2, wide, wide**2, many * wide])
+def _terms(trials: Trials) -> Floats:
+    """Return the terms, (n, terms), in which the logarithm of a margin is linear."""
+    many, wide, part = np.log1p(trials.told) - 4, np.log(trials.area) / 2 - 6, np.log(trials.share)
+    return np.column_stack(
+        [np.ones_like(many), many, many**2, wide, wide**2, many * wide, part, part**2, part * many, part * wide]
+    )
 
 
 def _rounded(values: Any) -> Any:
@@ -336,14 +307,17 @@ def _rounded(values: Any) -> Any:
     return np.vectorize(lambda value: float(f"{value:.3g}"))(values).tolist()
 
 
-def _effective_sample(people: Floats, margins: Margins) -> float:
-    """Return (error of a sample)² / (error of the release)², both against the population, in squares of 100 m.
+def _worth(places: Floats, likely: Floats, sample: Floats, release: Floats, scale: float) -> float:
+    """Return (error of a sample)² / (error of the release)², both against the population, in squares of 100 m."""
+    side = scale * SQUARE
 
-    The file that was released is itself a sample, whose error the release has beside its own.
-    """
-    some = people[people > 0]
-    own = margins.usual(some, SQUARE**2) ** 2
-    seldom = np.minimum(1.0, 2.5 * np.sqrt(some))  # where less than one person is expected, mostly nobody is
-    sample = (seldom * np.sqrt(some)).sum()
-    release = (seldom * np.sqrt(some + own)).sum()
-    return float(f"{min((sample / release) ** 2, 1.0):.2g}")
+    def squares(xy: Floats) -> Ints:
+        column, row = np.floor(xy / side).astype(np.int64).T
+        return np.asarray(column << 32 | row)
+
+    number = np.unique(np.concatenate([squares(each) for each in (places, sample, release)]), return_inverse=True)[1]
+    population, drawn, told = np.split(number, np.cumsum([len(places), len(sample)]))
+    expected = np.bincount(population, likely, number.max() + 1)
+    found = [np.bincount(each, minlength=len(expected)) / len(each) for each in (drawn, told)]
+    of_sample, of_release = (float(np.abs(shares - expected).sum()) for shares in found)
+    return min((of_sample / max(of_release, 1e-9)) ** 2, 1.0)

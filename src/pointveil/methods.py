@@ -86,10 +86,10 @@ class Method:
         others = (*self.partitioner.spends, *getattr(self.placement, "spends", ()))
         return (TOTAL, *(purpose for purpose in others if purpose != TOTAL))
 
-    def total_cells(self, world: World, epsilon: Fraction) -> Cells:
+    def total_cells(self, world: World, epsilon: Fraction, crs: str) -> Cells:
         """Return the cells whose counts add up to the total: one that is everywhere, or what the partitioner says."""
         own = getattr(self.partitioner, "total_cells", None)
-        return Everywhere() if own is None else own(world, epsilon)
+        return Everywhere() if own is None else own(world, epsilon, crs)
 
     @property
     def needs_roads(self) -> bool:

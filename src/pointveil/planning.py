@@ -204,7 +204,8 @@ def _forecast(
     error = np.abs(real - synthetic * (fewer if used < 1 else 1.0)).mean() * scale if len(real) else 0.0
     in_squares = crowd.error_of(xy)
     share = method.shares()[TOTAL] * paid
-    deviation = math.sqrt(laplace_variance(share) * (1 if limit else len(method.total_cells(world, paid))))
+    cells = 1 if limit else len(method.total_cells(world, paid, world.projection.crs))
+    deviation = math.sqrt(laplace_variance(share) * cells)
     asked = len(crowd.xy) / each if limit else len(crowd.xy)  # persons, or points
     return Forecast(
         epsilon=str(epsilon),

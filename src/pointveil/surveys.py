@@ -54,7 +54,7 @@ from pointveil.world import Prior, World
 
 VERSION = 1
 SURVEY_BEGINS = b"PK\x03\x04"
-PARTS = ("survey.json", "statement.json", "world.gpkg")
+MEMBERS = ("survey.json", "statement.json", "world.gpkg")
 MOST_UNPACKED = 2**27  # bytes that a survey unpacks to, and no more than this many times its own:
 MOST_DENSE = 100
 LONG = 2**30  # bytes of a part from which on a zip archive may write more about it:
@@ -135,7 +135,7 @@ class Survey:
     def prepared(self) -> Prepared:
         """What drawing needs, from the recording."""
         epsilon, people = Fraction(self.statement.guarantee.epsilon), self.statement.people
-        return ask_all(Replay.of(self.answers, people), self.world, self.method, epsilon, self.keep)
+        return ask_all(Replay.of(self.answers, self.layout.crs, people), self.world, self.method, epsilon, self.keep)
 
     def write(
         self,
@@ -240,7 +240,7 @@ class Survey:
 class Prepared(NamedTuple):
     """All that drawing needs: the divided world, the placement's answers, and what the kept columns say.
 
-    And, for margins, the cells that were counted to divide the world, with the noisy counts.
+    And, for margins, the cells that were counted, with the noisy counts.
     """
 
     counted: Divided
@@ -293,6 +293,11 @@ class KnownTotal:
         """As the vault says."""
         return self.vault.kept_per_unit
 
+    @property
+    def crs(self) -> str:
+        """As the vault says."""
+        return self.vault.crs
+
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Return the total, if it is asked for as it was; or ask."""
         if share.purpose != TOTAL:
@@ -341,7 +346,7 @@ def ask_all(
     if asked_one.by_person:
         total, people, budget = ask_people(asked_one, budget, told)
     else:
-        total = asked_one.count(method.total_cells(world, for_places), budget[TOTAL])
+        total = asked_one.count(method.total_cells(world, for_places, asked_one.crs), budget[TOTAL])
         told(total)
     vault = KnownTotal(asked_one, total)
     counted = method.partitioner.divide(vault, world, budget)
@@ -463,7 +468,7 @@ def _names(description: Described) -> list[str]:
     """Return the names of all parts of a survey that is so described."""
     kinds = enumerate(ANSWERS[answer["kind"]][1] for answer in description["answers"])
     prior = ["prior/square.npy", "prior/weight.npy"] if description.get("prior") is not None else []
-    return [*PARTS, *(f"answers/{number}-{name}.npy" for number, names in kinds for name in names), *prior]
+    return [*MEMBERS, *(f"answers/{number}-{name}.npy" for number, names in kinds for name in names), *prior]
 
 
 def edition(method: str, *, by_person: bool = False) -> dict[str, str]:
@@ -501,6 +506,11 @@ class Recorder:
     def points_per_unit(self) -> int:
         """As the vault says."""
         return self.vault.points_per_unit
+
+    @property
+    def crs(self) -> str:
+        """As the vault says."""
+        return self.vault.crs
 
     @property
     def kept_per_unit(self) -> int:
@@ -574,16 +584,17 @@ class Replay:
     """Answers from a recording: holds no points, and spends nothing."""
 
     answers: Sequence[Answer]
+    crs: str  # of the file whose records were asked about
     by_person: bool = False
     max_points: int | None = None  # what a person counts for, if the operator said it
     kept_per_unit: int = 1
     asked: int = 0
 
     @classmethod
-    def of(cls, answers: Sequence[Answer], people: People | None) -> Replay:
+    def of(cls, answers: Sequence[Answer], crs: str, people: People | None) -> Replay:
         """Return what answers as it was recorded; `people` is what the statement says of persons."""
         given = people.max_points if people is not None and people.max_points_from == SAID_BY else None
-        return cls(answers, people is not None, given)
+        return cls(answers, crs, people is not None, given)
 
     @property
     def points_per_unit(self) -> int:

@@ -224,19 +224,23 @@ class SyntheticPoints:
         frame = gpd.GeoDataFrame(self.kept.to_pandas(), geometry=shapes, crs=self.crs)
         return frame[list(self.layout.columns_at("geometry"))]
 
-    def count(self, area: Any, *, time: Any = None, crs: str | None = None) -> counting.Count:
+    def count(
+        self, area: Any, *, time: Any = None, where: Mapping[str, Any] | None = None, crs: str | None = None
+    ) -> counting.Count:
         """Return how many people are in an area, with a margin, such as 212 ± 14.
 
         The area is a polygon, a GeoDataFrame or GeoSeries of polygons (together), (x, y, radius in metres), or bounds
         (west, south, east, north), in `crs`; by default in its own or the file's, or in longitude and latitude.
         `time` is (from, to) where a time is kept: moments, or numbers of bins such as hours of a pattern; `to` is
-        outside. Nine in ten such intervals hold the count of the real file; a count of a release whose statement has
-        no margins says so.
+        outside. `where` names values of other kept columns: {"kind": "visitor"}, a list of values, or (from, to) of a
+        number. Nine in ten such intervals hold the count of the real file; a count of a release whose statement has no
+        margins says so.
         """
         chosen = None
-        if time is not None:
-            number, column = counting.time_of(map(from_dict, self.statement.columns))
-            chosen = counting.bins_of(time, column)[self._codes(Chunk(self.coordinates, self.kept))[number]]
+        if time is not None or where:
+            keep = [from_dict(column) for column in self.statement.columns]
+            codes = self._codes(Chunk(self.coordinates, self.kept)) if keep else ()
+            chosen = counting.slice_of(keep, codes, time, where or {})
         return counting.count_in(self.coordinates, self.crs, area, self.statement, chosen, crs)
 
     def plot(self, ax: Any = None) -> Any:

@@ -33,6 +33,11 @@ class ScriptedVault:
     gathers: bool = True  # it scatters, too
 
     @property
+    def crs(self) -> str:
+        """The CRS of the file that it stands for."""
+        return self.layout.crs
+
+    @property
     def left(self) -> Fraction:
         """What may still be spent."""
         return self.epsilon - sum((spend.epsilon for spend in self.asked), Fraction(0))

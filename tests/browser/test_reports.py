@@ -225,6 +225,18 @@ def colour_shares(page: Any, canvas: str) -> list[list[float]]:
     return shares
 
 
+def test_paper_is_as_narrow_as_a_phone_but_has_all_maps_and_none_is_stretched(visit: Open) -> None:
+    page = visit("plain").page
+
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 700, "height": 1000})
+
+    assert page.locator("#maps canvas:visible").count() == 3
+    assert page.locator(".swipe:visible").count() == 0
+    fit = "each => each.map(canvas => getComputedStyle(canvas).objectFit)"
+    assert set(page.locator("#maps canvas:visible").evaluate_all(fit)) == {"contain"}
+
+
 def test_a_phone_has_one_map_with_real_left_and_synthetic_right_of_a_slider(visit: Open) -> None:
     page = visit("plain", size="phone").page
     half = colour_shares(page, ".swipe canvas")

@@ -497,6 +497,20 @@ def test_a_cap_for_a_name_that_was_never_charged_is_set_and_the_name_that_was_me
     assert "Nothing was charged" not in run("ledger", "cap", "people.parquet", "4")[2]
 
 
+def test_a_ledger_or_a_name_under_which_nothing_was_charged_is_said_to_be_empty(
+    run: Run, people_file: Path, world_file: Path, tmp_path: Path
+) -> None:
+    run("synthesize", people_file, tmp_path / "a.csv", "--world", world_file, "-e", "1", "-m", "ugrid-uni")
+
+    for command in ("show", "log"):
+        code, out, told = run("ledger", command, "--ledger", tmp_path / "other.db")
+        assert (code, out) == (0, "")
+        assert f"The ledger {tmp_path / 'other.db'} has nothing to show." in told
+        assert not (tmp_path / "other.db").exists()
+    assert "Did you mean 'people.parquet'?" in run("ledger", "log", "peple.parquet")[2]
+    assert "nothing to show" not in run("ledger", "log", "people.parquet")[2]
+
+
 def test_the_log_says_with_which_charge_two_datasets_became_one(
     run: Run, people_file: Path, world_file: Path, tmp_path: Path
 ) -> None:

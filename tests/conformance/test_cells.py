@@ -27,14 +27,13 @@ from pointveil.cells import (
     Leaves,
     NestedGrid,
     PeopleRegions,
-    Precision,
     RegionSites,
     RoadBins,
     SmallSquares,
     Voronoi,
 )
 from pointveil.engines.base import tally_cells
-from pointveil.ground import SitePlaces, clip_to_land, leaves_from_levels, raster_of
+from pointveil.ground import SitePlaces, clip_to_land, leaves_from_levels, precision, raster_of
 from pointveil.network import Network, road_cells
 from pointveil.world import World
 
@@ -108,7 +107,7 @@ TABLE: dict[str, Callable[[World], Any]] = {
     "Voronoi": voronoi,
     "Leaves": leaves,
     "Distances": lambda world: Distances(raster_of(world, 20.0, 8)),
-    "Precision": lambda world: Precision(world.projection.plane),
+    "Precision": lambda world: precision(world, "EPSG:3035"),  # neither world's CRS, nor degrees
     "RoadCells": lambda world: road_cells(world, 25.0, 200.0),
     "RoadBins": bins,
     "KindOffsets": lambda world: KindOffsets(road_cells(world, 25.0, 200.0)),
@@ -251,6 +250,12 @@ def test_each_record_has_one_cell_by_itself(name: str, town: World) -> None:
 def test_a_world_without_a_shore_is_no_different(name: str, world: World) -> None:
     # Degrees: cell borders are not whole numbers of metres.
     check(question(name, world), world)
+
+
+@pytest.mark.parametrize("crs", ["EPSG:32633", "EPSG:4326", "EPSG:3857"])
+def test_rounding_is_told_of_each_record_by_itself_in_any_crs(crs: str, town: World, world: World) -> None:
+    check(precision(town, crs), town)
+    check(precision(world, crs), world)
 
 
 @every_class

@@ -10,7 +10,8 @@ from pointveil.estimate import context
 from pointveil.estimate.context import neighbour_ratios, own_weight, regress
 from pointveil.estimate.posterior import Estimates, denoise, likeliest_law, posterior
 from pointveil.estimate.road_law import Pieces, at_most, fit_factors, grouped, learn_road_law, settle, shrink
-from pointveil.estimate.totals import at_most_the_total, block_doubts, fuse_blocks, match_totals, within_noise
+from pointveil.estimate.totals import block_doubts, fuse_blocks, match_the_total, match_totals, within_noise
+from pointveil.files.crs import DEGREES
 from pointveil.ground import leaves_from_levels, raster_of
 from pointveil.partition import veil
 from pointveil.partition.veil import cell_weights, scaled_to, shared_rounding, significant, smooth_rate
@@ -287,21 +288,27 @@ def test_a_released_square_is_never_farther_from_its_answer_than_noise_goes() ->
 
 
 def test_rounding_is_believed_only_where_the_counts_are_clear() -> None:
-    assert shared_rounding(counts([0, 3, 960, 40], "0.1")) == 1000
-    assert shared_rounding(counts([0, 3, 40, 960], "0.1")) is None
-    assert shared_rounding(counts([0, 3, 96, 4], "0.01")) is None
-    assert shared_rounding(counts([-5, -3, -9, -4], "0.1")) is None
-    assert shared_rounding(counts([10_000])) is None  # not asked
+    for crs, most in ((DEGREES, [960]), ("EPSG:32632", [960, 10])):
+        assert shared_rounding(counts([0, 3, *most, 40], "0.1"), crs) == (crs, 1000)
+        assert shared_rounding(counts([0, 500, 400 + most[0] - 960, *most[1:], 40], "0.1"), crs) == (crs, 1000)
+    assert shared_rounding(counts([0, 3, 40, 960], "0.1"), DEGREES) is None
+    assert shared_rounding(counts([0, 3, 96, 4], "0.01"), DEGREES) is None
+    assert shared_rounding(counts([-5, -3, -9, -4], "0.1"), DEGREES) is None
+    assert shared_rounding(counts([10_000]), DEGREES) is None  # not asked
+    assert shared_rounding(counts([0, 3, 5, 960, 40], "0.1"), "EPSG:2263") == (DEGREES, 1000)
+    assert shared_rounding(counts([0, 3, 460, 500, 40], "0.1"), "EPSG:2263") is None  # two different ones
 
 
 def test_significant_digits() -> None:
     assert significant(np.array([0.0, 1234.5, 0.0012345, -98.76])).tolist() == [0.0, 1230.0, 0.00123, -98.8]
 
 
-def test_no_more_people_than_the_answers_say_together() -> None:
+def test_as_many_people_as_the_answers_say_together_but_never_more_for_a_total_that_may_be_noise() -> None:
     """Sums of 30 with two cells and of 60 with one, the same noise: the second is twice as sure, so 50 in all."""
     answers = counts([10, 20]), counts([60])
 
-    assert at_most_the_total(np.array([40.0, 60.0]), *answers) == pytest.approx([20, 30])
-    assert at_most_the_total(np.array([10.0, 20.0]), *answers) == pytest.approx([10, 20])
-    assert at_most_the_total(np.array([10.0, 20.0]), counts([-5])) == pytest.approx([0, 0])
+    assert match_the_total(np.array([40.0, 60.0]), *answers) == pytest.approx([20, 30])
+    assert match_the_total(np.array([5.0, 20.0]), *answers) == pytest.approx([10, 40])
+    assert match_the_total(np.array([1.0, 2.0]), counts([4])) == pytest.approx([1, 2])
+    assert match_the_total(np.array([10.0, 20.0]), counts([3])) == pytest.approx([1, 2])
+    assert match_the_total(np.array([10.0, 20.0]), counts([-5])) == pytest.approx([0, 0])

@@ -37,6 +37,30 @@ def test_a_file_and_those_beside_it_replace_older_ones_together(tmp_path: Path) 
     }
 
 
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs to see which file is flushed")
+def test_every_file_is_on_the_disk_before_any_is_put_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    fsync, replace = os.fsync, Path.replace
+
+    def flush(descriptor: int) -> None:
+        done.append(f"flushed {Path(f'/proc/self/fd/{descriptor}').readlink().name}")
+        fsync(descriptor)
+
+    def move(self: Path, target: Path) -> Path:
+        done.append(f"moved {self.name}")
+        return replace(self, target)
+
+    def write(path: Path) -> None:
+        for file in (path, path.with_name("beside")):
+            file.write_text("new")
+
+    monkeypatch.setattr(os, "fsync", flush)
+    monkeypatch.setattr(Path, "replace", move)
+    write_whole(tmp_path / "made", write, first="beside")
+
+    assert done == ["flushed beside", "flushed made", "moved beside", "moved made", f"flushed {tmp_path.name}"]
+
+
 @pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), KeyError("x"), KeyboardInterrupt()])
 def test_what_fails_on_the_way_leaves_the_older_file(fault: BaseException, tmp_path: Path) -> None:
     path = tmp_path / "report.html"

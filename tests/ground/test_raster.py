@@ -6,8 +6,17 @@ import numpy as np
 import pytest
 import shapely
 
-from pointveil.cells import Precision
-from pointveil.ground import leaves_from_levels, peopled_area, pick_in_entries, raster_of, split_levels
+from pointveil.files.crs import DEGREES, transform
+from pointveil.ground import (
+    Rounding,
+    leaves_from_levels,
+    peopled_area,
+    pick_in_entries,
+    precision,
+    raster_of,
+    roundings,
+    split_levels,
+)
 from pointveil.ground.quadtree import hilbert_index
 from pointveil.ground.rasterizing import DISTANCES, distance_bins, land_cells
 from pointveil.network import Network
@@ -80,21 +89,58 @@ def test_even_places_within_an_entry_take_each_of_its_pixels_once(world: World) 
 
 def test_rounded_coordinates_are_recognised_and_kept() -> None:
     world = World.make((10.0, 50.0, 10.02, 50.012))
-    precision = Precision(world.projection.plane)
+    told = precision(world, DEGREES)
     rng = np.random.default_rng(1)
     for decimals, cell in ((2, 0), (3, 1), (4, 2), (6, 3)):
         coordinates = np.round(rng.uniform((10.0, 50.0), (10.02, 50.012), (200, 2)), decimals)
         coordinates[:, 0] = (
             np.round(coordinates[:, 0] + 10.0**-decimals, decimals) if decimals < 3 else coordinates[:, 0]
         )
-        located = precision.locate(world.projection.to_metres(coordinates))
+        located = told.locate(world.projection.to_metres(coordinates))
         assert np.median(located) == cell
 
-    raster = raster_of(world, 16.0, 8, rounded_to=1000)
+    raster = raster_of(world, 16.0, 8, rounded_to=Rounding(DEGREES, 1000))
     entry = np.arange(len(raster.entry_cell))
     picked = world.projection.from_metres(pick_in_entries(raster, entry, rng.random(len(entry)), rng))
 
     assert np.allclose(np.round(picked, 4), picked, atol=1e-10)
+
+
+BOXES = {DEGREES: (10.0, 50.0, 10.02, 50.012), "EPSG:32632": (571_500.0, 5_539_000.0, 573_000.0, 5_540_300.0)}
+
+
+@pytest.mark.parametrize("here", BOXES)
+@pytest.mark.parametrize(("crs", "steps"), [("EPSG:32632", 1000), ("EPSG:3035", 10_000), ("EPSG:2263", 1000)])
+def test_coordinates_rounded_in_the_files_own_crs_are_recognised_and_kept(here: str, crs: str, steps: int) -> None:
+    """To 10 m, to 100 m in a CRS that is turned against the world's, and to 10 feet in one far away."""
+    world, rng = World.make(BOXES[here], crs=here), np.random.default_rng(1)
+    there, back, unit = transform(here, crs), transform(crs, here), steps / 100
+    inside = world.projection.from_metres(rng.uniform(0, world.size, (400, 2)))
+    rounded = world.snap(back(np.rint(there(inside) / unit) * unit))
+
+    located = precision(world, crs).locate(world.projection.to_metres(rounded))
+    raster = raster_of(world, 16.0, 8, rounded_to=Rounding(crs, steps))
+    entry = np.arange(len(raster.entry_cell))
+    picked = there(world.projection.from_metres(pick_in_entries(raster, entry, rng.random(len(entry)), rng)))
+
+    assert np.mean([roundings(crs)[cell] == (crs, steps) for cell in located]) > 0.85  # some fit a coarser one, too
+    assert raster.sites is not None
+    assert np.allclose(np.rint(picked / unit) * unit, picked, atol=1e-4)
+    assert (
+        precision(world, crs).locate(world.projection.to_metres(world.snap(inside))) == len(roundings(crs))
+    ).mean() > 0.9
+
+
+def test_feet_that_were_degrees_before_are_recognised() -> None:
+    """Four decimals of a degree, brought to feet and rounded to whole ones."""
+    box = (985_000.0, 205_000.0, 992_000.0, 212_000.0)
+    world, rng = World.make(box, crs="EPSG:2263"), np.random.default_rng(1)
+    degrees = transform("EPSG:2263", DEGREES)(rng.uniform(box[:2], box[2:], (400, 2)))
+    feet = np.rint(transform(DEGREES, "EPSG:2263")(np.round(degrees, 4)))
+
+    located = precision(world, "EPSG:2263").locate(world.projection.to_metres(feet))
+
+    assert (located == roundings("EPSG:2263").index(Rounding(DEGREES, 1000))).mean() > 0.95
 
 
 def test_the_raster_is_made_once_for_a_world(world: World) -> None:

@@ -371,7 +371,7 @@ def test_what_was_reserved_before_two_accounts_became_one_is_given_back_to_the_o
     ledger.stop(reserved.entry, Fraction(1, 100))
     ledger.stop(reserved.entry, Fraction(1, 100))
 
-    assert (again.entry, again.named_after) == (reserved.entry, 2)
+    assert (again.entry, again.named_after) == (reserved.entry, Fraction(2))
     (account,) = ledger.accounts()
     assert [account.spent, account.charges] == [Fraction(151, 100), 3]
     assert account.units == (("not recorded", Fraction(151, 100)),)
@@ -606,7 +606,7 @@ def test_a_request_whose_data_can_be_read_at_last_joins_the_account_of_their_con
     spend(ledger, "b", b"one", request="monday", seed=7)
 
     assert read.entry == unread.entry
-    assert [(account.name, account.spent, account.charges) for account in ledger.accounts()] == [("a", 3, 2)]
+    assert [(account.name, account.spent, account.charges) for account in ledger.accounts()] == [("a", Fraction(3), 2)]
     assert read.named_after == 1
     assert ledger.verify() == []
     with pytest.raises(InputError, match="not those"):

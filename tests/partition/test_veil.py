@@ -11,6 +11,7 @@ import shapely
 
 from pointveil.errors import InputError
 from pointveil.evaluation import MEASURES, Comparison
+from pointveil.files.crs import transform
 from pointveil.methods import METHODS, Method
 from pointveil.network.network import Network
 from pointveil.partition import UniformGrid, Veil, veil
@@ -49,6 +50,27 @@ def test_it_asks_five_questions_with_roads_and_four_without(world: World, plain_
     assert [share.purpose for share in with_roads.asked] == ["total", "district", "shape", "offset", "count"]
     assert [share.purpose for share in without.asked] == ["total", "district", "shape", "count"]
     assert with_roads.left == without.left == 0
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "points", "roads", "shape", "count"),
+    [
+        (1, 1, True, "19/100", "153/200"),
+        (1, 1, False, "19/100", "157/200"),
+        (5, 1, True, "1/2", "171/40"),  # a tenth of epsilon for blocks, and what is left of their share for leaves
+        (5, 4, True, "19/20", "153/40"),  # a quarter of it for each point of a person
+    ],
+)
+def test_what_is_not_worth_its_cost_goes_to_the_leaves(
+    *, epsilon: int, points: int, roads: bool, shape: str, count: str
+) -> None:
+    budget = METHODS["veil"].budget(Fraction(epsilon))
+
+    shares = veil.fitting(budget, points, roads=roads)
+
+    assert (shares["shape"].epsilon, shares["count"].epsilon) == (Fraction(shape), Fraction(count))
+    assert sum(share.epsilon for share in shares.values()) == epsilon
+    assert ("offset" in shares) == roads
 
 
 def test_few_people_are_counted_once_with_all_that_is_left(world: World) -> None:
@@ -182,6 +204,24 @@ def test_rounded_coordinates_stay_rounded(plain_world: World) -> None:
     made = synthesize(Vault.rehearse(table, plain_world, epsilon=1, seed=1), "veil", seed=1).coordinates
 
     assert np.allclose(np.round(made, 4), made, atol=1e-9)
+
+
+def test_coordinates_rounded_in_the_files_own_crs_stay_rounded_also_from_a_survey(
+    plain_world: World, tmp_path: Path
+) -> None:
+    """A file in metres, rounded to tens, about a world in degrees."""
+    rng = np.random.default_rng(1)
+    there = transform(plain_world.projection.crs, "EPSG:32632")
+    metres = np.round(there(rng.uniform((10.0, 50.0), (10.02, 50.012), (20_000, 2))), -1)
+    table = pa.table({"x": metres[:, 0], "y": metres[:, 1]})
+    vault = Vault.rehearse(table, plain_world, epsilon=1, seed=1, columns=("x", "y"), crs="EPSG:32632")
+
+    surveyed = survey(vault, "veil")
+    surveyed.write(tmp_path / "people.survey", key=None)
+    made = draw(surveyed, seed=1).coordinates
+
+    assert np.array_equal(np.round(made, -1), made)
+    assert np.array_equal(draw(tmp_path / "people.survey", seed=1).coordinates, made)
 
 
 def test_a_person_with_many_points_is_protected_by_wider_noise(world: World) -> None:

@@ -121,6 +121,18 @@ def test_what_is_given_back_can_be_spent_and_what_is_reserved_cannot(
     assert ledger.verify() == []
 
 
+def test_what_stays_charged_is_never_less_than_what_was_asked(tmp_path: Path) -> None:
+    """A third is no whole number of millionths: it is rounded up, as a charge is."""
+    ledger = Ledger(tmp_path / "ledger.db")
+    charge = ledger.charge(dataset="trips", content=b"x", epsilon=1, purpose={}, request="may", seed=1)
+
+    ledger.stop(charge.entry, Fraction(1, 3))
+
+    (account,) = ledger.accounts()
+    assert Fraction(1, 3) <= account.spent < Fraction(1, 3) + Fraction(1, 10**6)
+    assert ledger.verify() == []
+
+
 def test_a_renamed_copy_is_given_back_to_the_one_account(world: World, tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger.db")
     ledger.set_cap("copy", 5)

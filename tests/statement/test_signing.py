@@ -57,6 +57,15 @@ def test_another_key_is_refused(release: Path, tmp_path: Path) -> None:
         verify(release, public_key=other.public)
 
 
+def test_a_key_that_looks_nearly_the_same_is_another_key(release: Path, key: SigningKey) -> None:
+    statement = parse_statement(statement_path(release).read_text())
+    nearly = [key.public.swapcase(), key.public[:-1], f" {key.public}", key.public.replace("=", "\uff1d")]
+
+    for other in (*nearly, *(key.public.replace(sign, sign.swapcase(), 1) for sign in key.public if sign.isalpha())):
+        with pytest.raises(VerificationError, match="another key"):
+            statement.check_signature(other)
+
+
 def test_a_statement_without_a_signature_is_refused_where_one_is_wanted(release: Path, key: SigningKey) -> None:
     path = statement_path(release)
     path.write_text(parse_statement(path.read_text()).model_copy(update={"signature": None}).to_json())

@@ -18,7 +18,9 @@ from pointveil.cells.raster import Distances as Distances
 from pointveil.cells.raster import Raster as Raster
 from pointveil.cells.regions import Regions as Regions
 from pointveil.cells.rounding import COARSER as COARSER
+from pointveil.cells.rounding import SLACK as SLACK
 from pointveil.cells.rounding import Precision as Precision
+from pointveil.cells.rounding import Ruler as Ruler
 from pointveil.cells.sites import RegionSites as RegionSites
 from pointveil.cells.spots import ChosenCells as ChosenCells
 from pointveil.cells.spots import ChosenPixels as ChosenPixels

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, blocks
+from pointveil.cells.arrays import Bools, Floats, ShortInts, blocks
 
 FARTHEST = 2**31 - 1  # lattice steps from the world's corner: what a 32-bit integer holds
 
@@ -67,10 +67,9 @@ class Plane:
                 units *= self.metres_per_unit[axis]
         return metres.T
 
-    def lattice_numbers(self, metres: Floats, axis: int) -> Ints:
-        """Return the number of the lattice point nearest to each value of x (axis 0) or y (axis 1), from zero."""
-        units = metres / self.metres_per_unit[axis] + self.origin[axis]
-        return np.rint(units * self.steps_per_unit).astype(np.int64)
+    def to_units(self, metres: Floats) -> Floats:
+        """Return metres, (n, 2), as coordinates of the CRS; across the antimeridian in one piece."""
+        return np.asarray(metres / self.metres_per_unit + self.origin, dtype=np.float64)
 
     @property
     def _corner(self) -> Floats:

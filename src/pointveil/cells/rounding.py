@@ -3,30 +3,57 @@
 from dataclasses import dataclass
 
 import numpy as np
+import pyproj
 
 from pointveil.cells.arrays import Floats, Ints
 from pointveil.cells.plane import Plane
 
 COARSER = (10**5, 10**4, 10**3)  # lattice steps: two, three and four decimals of a degree; 1 km, 100 m and 10 m
+SLACK = 20.0  # lattice steps by which what was rounded may be off, once it has been in another CRS
+
+
+@dataclass(frozen=True)
+class Ruler:
+    """A CRS in which records may have been rounded."""
+
+    coarser: tuple[int, ...]  # the roundings, in lattice steps of this CRS, the coarsest first
+    steps_per_unit: int
+    transformer: pyproj.Transformer | None = None  # from the world's CRS; None if that is this one
+    slack: float = 0.0  # lattice steps
+
+    def measure(self, coordinates: Floats) -> Floats:
+        """Return coordinates of the world's CRS, (n, 2), in lattice steps of this one."""
+        if self.transformer is not None:
+            coordinates = np.column_stack(
+                self.transformer.transform(coordinates[:, 0], coordinates[:, 1], errcheck=False)
+            )
+        steps = coordinates * self.steps_per_unit
+        return steps if self.slack else np.rint(steps)
 
 
 @dataclass(frozen=True)
 class Precision:
-    """Cells by how coarsely coordinates are rounded; the last is for all that are not. Their sum is the total."""
+    """Cells by how coarsely coordinates are rounded, and in which CRS; the last is for all that are not.
+
+    Their sum is the total.
+    """
 
     plane: Plane  # the world's
+    rulers: tuple[Ruler, ...]
 
     def __len__(self) -> int:
-        return len(COARSER) + 1
+        return sum(len(ruler.coarser) for ruler in self.rulers) + 1
 
     def locate(self, xy: Floats) -> Ints:
-        """Return the coarsest rounding that both coordinates of each record fit."""
-        found = np.full(len(xy), len(COARSER), dtype=np.int64)
+        """Return the coarsest rounding that both coordinates of each record fit, in the first CRS that has one."""
+        number = len(self) - 1
+        found = np.full(len(xy), number, dtype=np.int64)
         with np.errstate(all="ignore"):
-            x, y = (self.plane.lattice_numbers(xy[:, axis], axis) for axis in (0, 1))
-        fitting = np.flatnonzero(np.isfinite(xy).all(axis=1))
-        for number in reversed(range(len(COARSER))):  # what fits a coarser rounding fits all finer ones
-            steps = COARSER[number]
-            fitting = fitting[(x[fitting] % steps == 0) & (y[fitting] % steps == 0)]
-            found[fitting] = number
+            coordinates = self.plane.to_units(xy)
+            for ruler in reversed(self.rulers):
+                steps = ruler.measure(coordinates)
+                for rounding in reversed(ruler.coarser):  # what fits a coarser one fits all finer ones
+                    number -= 1
+                    off = np.abs(steps - np.rint(steps / rounding) * rounding)
+                    found[(off <= ruler.slack).all(axis=1)] = number
         return found

@@ -4,7 +4,7 @@ import json
 import logging
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -118,6 +118,20 @@ def tell(text: str, *, quiet: bool = False) -> None:
 def print_json(content: Any) -> None:
     """Print a result for machines."""
     print(shown(json.dumps(content, indent=2, ensure_ascii=False)))
+
+
+def print_table(
+    columns: Iterable[str], rows: Iterable[Iterable[str]], title: str | None = None, caption: str | None = None
+) -> None:
+    """Print a table for people; what is in it is shown as it is, for a bracket is no markup."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*columns, title=title, caption=caption)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    Console().print(table)
 
 
 def parse_columns(text: str | None) -> tuple[str, str] | None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pointveil.cli.common import Force, Json, Quiet, print_json, stage, tell
+from pointveil.cli.common import Force, Json, Quiet, print_json, print_table, stage, tell
 from pointveil.errors import InputError
 
 
@@ -54,27 +54,19 @@ def demo(
 
 
 def _show(results: list) -> None:  # type: ignore[type-arg]
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("method", "points", "cell error (100 m)", "error of distance to streets", "CPU")
-    table.title = "Helsinki, invented people"
+    rows = []
     for made in results:
         errors = f"{made.cell_error:.3f}", f"{made.road_difference:.2f} m"
-        table.add_row(made.method, f"{made.points:,}", *errors, f"{made.seconds:.1f} s")
-    Console().print(table)
-    Console().print(
-        "Lower is better. A cell error of 0 means the same counts everywhere; 2 means that nothing is right."
-    )
+        rows.append((made.method, f"{made.points:,}", *errors, f"{made.seconds:.1f} s"))
+    columns = ("method", "points", "cell error (100 m)", "error of distance to streets", "CPU")
+    print_table(columns, rows, title="Helsinki, invented people")
+    print("Lower is better. A cell error of 0 means the same counts everywhere; 2 means that nothing is right.")
 
 
 def _show_kept(kept: list) -> None:  # type: ignore[type-arg]
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("kept column", "wrong in 1 km cells", "without looking at the place", "500 m cell × bin", "without")
-    table.title = "The default method once more, with the columns time and kind"
+    rows = []
     for made in kept:
         wrong = f"{made.profile:.1%}", f"{made.profile_without_place:.1%}"
-        table.add_row(made.column, *wrong, f"{made.place_and_bin:.3f}", f"{made.place_and_bin_without_place:.3f}")
-    Console().print(table)
+        rows.append((made.column, *wrong, f"{made.place_and_bin:.3f}", f"{made.place_and_bin_without_place:.3f}"))
+    columns = ("kept column", "wrong in 1 km cells", "without looking at the place", "500 m cell × bin", "without")
+    print_table(columns, rows, title="The default method once more, with the columns time and kind")

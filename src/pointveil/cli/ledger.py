@@ -4,8 +4,10 @@ from typing import Annotated
 
 import typer
 
-from pointveil.cli.common import Json, LedgerFile, Quiet, given, print_json, tell
+from pointveil.cli.common import Json, LedgerFile, Quiet, given, print_json, print_table, tell
 from pointveil.errors import VerificationError, did_you_mean, shown
+
+NOTHING = "The ledger {path} has nothing to show."
 
 commands = typer.Typer(no_args_is_help=True, help="Show and limit what is spent on each dataset.")
 
@@ -15,21 +17,20 @@ def show(ledger: LedgerFile = None, json: Json = False) -> None:
     """Show the cap of each dataset, what was spent, and what is left."""
     from pointveil.ledger import Ledger
 
-    accounts = Ledger(**given(path=ledger)).accounts()
+    book = Ledger(**given(path=ledger))
+    accounts = book.accounts()
     if json:
         print_json([account.to_dict() for account in accounts])
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table("dataset", "also known as", "cap", "spent", "left", "charges", "spent by protected unit")
+    if not accounts:
+        tell(NOTHING.format(path=book.path))
+        return
+    rows = []
     for account in accounts:
         amounts = (f"{float(amount):g}" for amount in (account.cap, account.spent, account.left))
-        names = Text(account.name), Text(", ".join(account.aliases))  # as they are: a bracket is no markup
         units = "\n".join(f"{float(amount):g} ({unit})" for unit, amount in account.units)
-        table.add_row(*names, *amounts, str(account.charges), units)
-    Console().print(table)
+        rows.append((account.name, ", ".join(account.aliases), *amounts, str(account.charges), units))
+    print_table(("dataset", "also known as", "cap", "spent", "left", "charges", "spent by protected unit"), rows)
 
 
 @commands.command()
@@ -42,10 +43,15 @@ def log(
     """List every charge: when, who, which dataset, what it protects, epsilon, method, and what became of it."""
     from pointveil.ledger import Ledger
 
-    entries = [entry for entry in Ledger(**given(path=ledger)).log() if dataset in {None, entry.dataset}]
+    book = Ledger(**given(path=ledger))
+    known = book.log()
+    entries = [entry for entry in known if dataset in {None, entry.dataset}]
     if json:
         print_json([entry.to_dict() for entry in entries])
         return
+    if not entries:
+        meant = "" if dataset is None else did_you_mean(dataset, {entry.dataset for entry in known})
+        tell(f"{NOTHING.format(path=book.path)} {meant}".strip(), quiet=quiet)
     for entry in () if quiet else entries:
         when = entry.time.removesuffix("+00:00").replace("T", " ")
         print(shown(f"{entry.entry}. {when} UTC: epsilon {float(entry.epsilon):g} for {entry.dataset}, {entry.state}"))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pointveil.cli.common import Json, print_json
+from pointveil.cli.common import Json, print_json, print_table
 
 
 def methods(json: Json = False) -> None:
@@ -25,17 +25,14 @@ def methods(json: Json = False) -> None:
     if json:
         print_json(rows)
         return
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table("method", "epsilon goes to", "questions", "error", "when to use it")
+    shown = []
     for row, method in zip(rows, METHODS.values(), strict=True):
         split = ", ".join(f"{purpose} {float(part):.0%}" for purpose, part in method.shares().items())
         star = " (default)" if row["default"] else ""
         error = "" if row["measured_error"] is None else f"{row['measured_error']:.3f}"
-        table.add_row(f"{row['method']}{star}", split, str(row["questions"]), error, str(row["when"]))
-    table.caption = f"error: {measured['what']}, measured at epsilon {measured['epsilon']} on {measured['city']}"
-    Console().print(table)
+        shown.append((f"{row['method']}{star}", split, str(row["questions"]), error, str(row["when"])))
+    caption = f"error: {measured['what']}, measured at epsilon {measured['epsilon']} on {measured['city']}"
+    print_table(("method", "epsilon goes to", "questions", "error", "when to use it"), shown, caption=caption)
 
 
 def read_measured() -> dict[str, Any]:

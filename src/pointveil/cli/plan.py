@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pointveil.cli.common import Json, Quiet, WorldFile, given, parse_keeps, print_json, stage
+from pointveil.cli.common import Json, Quiet, WorldFile, given, parse_keeps, print_json, print_table, stage
 
 if TYPE_CHECKING:
     from pointveil.planning import Plan
@@ -69,18 +69,14 @@ def plan(
 
 def _show(found: "Plan") -> None:
     """Print a table with a chart of what each release is worth, then the recommendation."""
-    from rich.console import Console
-    from rich.table import Table
-
     by_person = any(forecast.max_points is not None for forecast in found.forecasts)
     columns = ("a count within 500 m", "off by", "in the right 100 m square", "worth a real sample of its size", "")
-    table = Table("epsilon", *["points of a person"] * by_person, *columns)
+    rows = []
     for each in found.forecasts:
         bar = "█" * round(BAR * each.worth)
         told = "would probably stop: hardly more than noise" if each.stops else bar
         numbers = f"{each.count:,}", f"{each.count_error:,.0f}", f"{each.right_square:.0%}", f"{each.worth:.0%}"
-        table.add_row(each.epsilon, *[str(each.max_points)] * by_person, *numbers, told)
-    console = Console()
-    console.print(table)
-    console.print(found.recommendation)
-    console.print(found.caveat, style="dim")
+        rows.append((each.epsilon, *[str(each.max_points)] * by_person, *numbers, told))
+    print_table(("epsilon", *["points of a person"] * by_person, *columns), rows)
+    print(found.recommendation)
+    print(found.caveat)

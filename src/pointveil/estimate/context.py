@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
 
 from pointveil.cells import Floats, Ints, Leaves
 from pointveil.ground import pooled
@@ -87,4 +86,6 @@ def _spread(values: Floats, leaves: Leaves) -> Floats:
 
 
 def _blurred(field: Floats, width: float) -> Floats:
+    from scipy.ndimage import gaussian_filter  # late: few methods need it, and it is slow to load
+
     return np.asarray(gaussian_filter(field, width, mode="constant", truncate=TRUNCATE), dtype=np.float64)

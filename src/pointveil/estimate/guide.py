@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.ndimage import gaussian_filter
 
 from pointveil.cells import Floats, Ints, Raster
 from pointveil.ground import pooled
@@ -37,6 +36,8 @@ def relative_density(prior: Prior, weight: Floats, raster: Raster, top: int) -> 
 
     From large squares to small ones each scale corrects the one before it, by as much as its points can tell.
     """
+    from scipy.ndimage import gaussian_filter  # late: few methods need it, and it is slow to load
+
     column, row = raster.cell_of(prior.middles)
     points, expected = np.zeros(raster.shape), np.zeros(raster.shape)
     known = raster.index[column, row] >= 0

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.lapack import dpttrs
 
 from pointveil.cells import Floats, Ints, Leaves, blocks
 from pointveil.estimate.context import expect_from_neighbours
@@ -70,10 +69,14 @@ def _posterior(noisy: Ints, epsilon: float) -> Estimates:
 
 def likeliest_law(seen: Ints, times: Ints, truths: Floats, epsilon: float) -> Floats:
     """Return how likely each of `truths` (t,) is, given distinct noisy counts (n,) and how often each was seen."""
+    from scipy.linalg.lapack import dpttrs  # late: few methods need it, and it is slow to load
+
     # The noise, exp(-epsilon·|seen - truth|), is the covariance of a chain in which each count hangs on the one before
     # it alone, so its inverse has two factors of two diagonals each, which are known. Multiplying by it takes two steps
     # a count, all of them sums of what is not negative: exact but for rounding.
     counts = np.union1d(seen, truths)[::-1]
+    if len(counts) == 1:
+        return np.ones(1)
     kept = np.exp(epsilon * np.diff(counts))
     factors = np.append(-1 / np.expm1(2 * epsilon * np.diff(counts)), 1.0), -kept
     of_seen, of_truths = (len(counts) - 1 - np.searchsorted(counts[::-1], each) for each in (seen, truths))

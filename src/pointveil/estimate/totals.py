@@ -13,15 +13,16 @@ SURE = 3.0  # standard deviations above zero that a total must have to be believ
 UNLIKELY = 1e-3  # the chance that any one of all noisy counts is farther from its true one than is allowed for
 
 
-def at_most_the_total(counts: Floats, *answers: NoisyCounts) -> Floats:
-    """Return `counts` scaled down if they add up to more people than the noisy answers together say there are."""
+def match_the_total(counts: Floats, *answers: NoisyCounts) -> Floats:
+    """Return `counts` rescaled to the people that the noisy answers together say there are; only down if few."""
     # Each answer counts everybody once, so each gives a total; the totals are combined by inverse-variance weighting.
-    # Where there is hardly anybody, non-negative counts keep the upward noise and lose the downward: people would be
-    # invented.
+    # Where there is hardly anybody, non-negative counts keep the upward noise and lose the downward, so people would be
+    # invented: then they are scaled down, but never up. Where the total is sure, going down alone would lose people.
     sure = np.array([1 / (answer.variance * len(answer.values)) for answer in answers])
     sums = np.array([float(answer.values.sum()) for answer in answers])
     total = max(float((sums * sure).sum() / sure.sum()), 0.0)
-    return counts * min(1.0, total / max(float(counts.sum()), 1e-9))
+    factor = total / max(float(counts.sum()), 1e-9)
+    return counts * (factor if total > SURE / math.sqrt(sure.sum()) else min(1.0, factor))
 
 
 def fuse_blocks(estimates: Estimates, blocks: Leaves, counted: NoisyCounts, leaves: Leaves, level: int) -> Floats:

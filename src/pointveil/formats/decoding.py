@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -110,14 +111,20 @@ def check_kept(column: Column, kind: Any, source: str) -> None:
         if not (whole or is_text(plain) or pa.types.is_fixed_size_binary(plain) or pa.types.is_float64(plain)):
             raise unfit
         return
+    if not _comes_back(column, kind):
+        raise unfit
+
+
+@lru_cache(maxsize=64)
+def _comes_back(column: Column, kind: Any) -> bool:
+    """Whether what is written of each bin is read as this bin; worked out once, for there may be many files."""
     codes = np.tile(np.arange(column.codes), 2)
     places = np.repeat([0.0, 1 - HAIR], column.codes)  # at both ends of each bin
     try:
         again = codes_in(column, values_of(column, codes, places, kind), kind)
     except (pa.ArrowException, ValueError, TypeError, OverflowError, KeyError, AttributeError, StopIteration):
-        raise unfit from None
-    if not (again == codes)[~_skipped(column, codes, plain)].all():
-        raise unfit
+        return False
+    return bool((again == codes)[~_skipped(column, codes, plain_type(kind))].all())
 
 
 def _skipped(column: Column, codes: Ints, kind: Any) -> Bools:

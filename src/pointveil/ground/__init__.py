@@ -12,4 +12,7 @@ from pointveil.ground.quadtree import pooled as pooled
 from pointveil.ground.quadtree import split_levels as split_levels
 from pointveil.ground.rasterizing import peopled_area as peopled_area
 from pointveil.ground.rasters import raster_of as raster_of
+from pointveil.ground.rounding import Rounding as Rounding
+from pointveil.ground.rounding import precision as precision
+from pointveil.ground.rounding import roundings as roundings
 from pointveil.ground.triangles import Triangulation as Triangulation

@@ -5,20 +5,19 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from pointveil.cells import Floats, Raster
+from pointveil.cells import Raster
 from pointveil.ground.raster_cache import cache_file, read_cached, write_cached
 from pointveil.ground.rasterizing import make_raster
+from pointveil.ground.rounding import Rounding, rounded_places
 from pointveil.world.world import World
 
-MOST_SITES = 2e7
-
-_RASTERS: WeakKeyDictionary[World, dict[tuple[float, int, int | None], Raster]] = WeakKeyDictionary()
+_RASTERS: WeakKeyDictionary[World, dict[tuple[float, int, Rounding | None], Raster]] = WeakKeyDictionary()
 
 
-def raster_of(world: World, side: float, multiple: int, *, rounded_to: int | None = None) -> Raster:
+def raster_of(world: World, side: float, multiple: int, *, rounded_to: Rounding | None = None) -> Raster:
     """Return the raster with cells of this side in metres, made once and kept as long as the world is.
 
-    Columns and rows are filled up to a multiple; coordinates may be known to be rounded to some lattice steps.
+    Columns and rows are filled up to a multiple; coordinates may be known to be rounded.
     """
     known = _RASTERS.setdefault(world, {})
     if (side, multiple, None) not in known:
@@ -41,22 +40,11 @@ def _read_or_make(world: World, side: float, multiple: int) -> Raster:
     return made
 
 
-def on_sites(raster: Raster, world: World, rounded_to: int) -> Raster:
+def on_sites(raster: Raster, world: World, rounded_to: Rounding) -> Raster:
     """Return the raster when only rounded coordinates occur: areas become numbers of such places."""
     if raster.sites is not None:
         return raster
-    projection = world.projection
-    steps = projection.steps_per_unit / rounded_to
-    west, south = projection.origin
-    width, height = world.size
-    per_x, per_y = projection.metres_per_unit
-    x = _rounded(west, width / per_x, steps)
-    y = _rounded(south, height / per_y, steps)
-    if not 0 < len(x) * len(y) <= MOST_SITES:
-        return raster
-    across, along = np.meshgrid((x - west) * per_x, (y - south) * per_y, indexing="ij")
-    sites = np.column_stack([across.ravel(), along.ravel()])
-    sites = sites[world.on_land(sites)]
+    sites = rounded_places(world, rounded_to)
     bin_ = raster.bin_of(sites)
     sites, bin_ = sites[bin_ >= 0], bin_[bin_ >= 0]
     if not len(sites):
@@ -79,9 +67,3 @@ def on_sites(raster: Raster, world: World, rounded_to: int) -> Raster:
         sites=sites[order],
         first_site=first,
     )
-
-
-def _rounded(low: float, extent: float, steps: float) -> Floats:
-    """Return the rounded coordinates from `low` on."""
-    first, last = np.ceil(low * steps - 1e-9), np.floor((low + extent) * steps + 1e-9)
-    return np.asarray(np.arange(first, last + 1) / steps)

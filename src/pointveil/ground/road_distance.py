@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import shapely
 from numpy.typing import NDArray
-from scipy.ndimage import distance_transform_edt
 
 from pointveil.cells.arrays import Floats, Ints, numbered
 from pointveil.world.shapes import straight_pieces
@@ -25,6 +24,8 @@ def cell_distances(lines: NDArray[Any], side: float, shape: tuple[int, int]) -> 
         touched[column[inside], row[inside]] = True
     if not touched.any():
         return np.full(shape, FAR)
+    from scipy.ndimage import distance_transform_edt  # late: grids do not need it, and it is slow to load
+
     return np.asarray(distance_transform_edt(~touched), dtype=np.float64) * side
 
 
@@ -32,6 +33,8 @@ def pixel_distances(
     lines: NDArray[Any], tree: shapely.STRtree, corner: tuple[float, float], count: int, pixel: float
 ) -> Floats | None:
     """Return the distance of each pixel's middle to the nearest road, in a square tile; None if none is near."""
+    from scipy.ndimage import distance_transform_edt  # late, as above
+
     # The nearest pixel with a road names the segment, and the distance to that segment is exact.
     halo = int(np.ceil((NEAR + MARGIN) / pixel))
     low = np.array(corner) - halo * pixel

@@ -46,9 +46,10 @@ class Partitioner(Protocol):
     """Divides the world and counts each region.
 
     Every release asks for the "total" first, before `divide`; who asks for it again gets the same answer. A partitioner
-    may say in which cells that is counted, with `total_cells(world, epsilon)`; epsilon is that of one point, in all.
-    It may also have `post_processing` (what it does to noisy answers, in words, for the statement), `needs_roads`
-    (False if left out) and `divides_into` ("regions" if left out; a placement `fills` the same).
+    may say in which cells that is counted, with `total_cells(world, epsilon, crs)`; epsilon is that of one point, in
+    all, and the CRS that of the file. It may also have `post_processing` (what it does to noisy answers, in words, for
+    the statement), `needs_roads` (False if left out) and `divides_into` ("regions" if left out; a placement `fills` the
+    same).
     """
 
     @property

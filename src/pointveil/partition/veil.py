@@ -8,15 +8,22 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import gaussian_filter
 
-from pointveil.cells import COARSER, Distances, Everywhere, Floats, Leaves, Precision, Raster, SmallSquares, blocks
+from pointveil.cells import Distances, Everywhere, Floats, Leaves, Raster, SmallSquares, blocks
 from pointveil.estimate.consistency import project_to_total
 from pointveil.estimate.guide import Guide, likeness, relative_density
 from pointveil.estimate.posterior import denoise
 from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law, settle
-from pointveil.estimate.totals import SURE, at_most_the_total, block_doubts, fuse_blocks, match_totals, within_noise
-from pointveil.ground import leaves_from_levels, peopled_area, raster_of, split_levels
+from pointveil.estimate.totals import SURE, block_doubts, fuse_blocks, match_the_total, match_totals, within_noise
+from pointveil.ground import (
+    Rounding,
+    leaves_from_levels,
+    peopled_area,
+    precision,
+    raster_of,
+    roundings,
+    split_levels,
+)
 from pointveil.partition.base import Budget, partitioner
 from pointveil.partition.crowds import Plan, count_cells_again, count_pixels_again
 from pointveil.vault import Cells, NoisyCounts, Respondent, Share
@@ -36,6 +43,7 @@ FEW_OFFSET = Fraction(1, 6)  # the part of what is left for distances to roads, 
 # Persons who share their votes among many places are few beside these places: fewer and surer leaves, less on blocks.
 SHARED_LEAF, SHARED_SHAPE = 1.5, Fraction(3, 4)
 LEAST_FOR_ROUNDING = Fraction(1, 2)  # epsilon from which on it is worth asking how records are rounded
+MOST_FOR_BLOCKS = Fraction(1, 2)  # epsilon of one point: what blocks would cost beyond it tells more in the leaves
 CLEARLY, NEARLY_ALL = 10.0, 0.9  # a rounding is believed from so many deviations of the total, and this share, on
 STRIP, BLOCK = 256, 2**20  # columns and entries at a time: bounds on memory
 LARGER = 1.0  # how much larger leaves are, of themselves, where a prior explains everything
@@ -111,16 +119,16 @@ class Veil:
     uses_prior: ClassVar[bool] = True
     edition: ClassVar[int] = 3
 
-    def total_cells(self, world: World, epsilon: Fraction) -> Cells:
+    def total_cells(self, world: World, epsilon: Fraction, crs: str) -> Cells:
         """Return the cells of the first question: how many there are, and how coarsely their places are rounded."""
         # The total is then a sum of several noisy counts, and less sure: more than a small epsilon can afford.
-        return Precision(world.projection.plane) if epsilon >= LEAST_FOR_ROUNDING else Everywhere()
+        return precision(world, crs) if epsilon >= LEAST_FOR_ROUNDING else Everywhere()
 
     def divide(self, vault: Respondent, world: World, budget: Budget) -> PlaceMasses:
         """Ask how many and how rounded, then districts, blocks, distances to roads, crowds, and leaves."""
-        shares = _without_roads(budget) if world.roads is None else budget
+        shares = fitting(budget, vault.points_per_unit, roads=world.roads is not None)
         epsilon = sum((share.epsilon for share in shares.values()), Fraction(0)) / vault.points_per_unit
-        totals = vault.count(self.total_cells(world, epsilon), shares["total"])
+        totals = vault.count(self.total_cells(world, epsilon, vault.crs), shares["total"])
         is_shared = totals.parts > 1
         if is_shared:
             shares = _moved(shares, "shape", SHARED_SHAPE)
@@ -130,7 +138,7 @@ class Veil:
             (FEW_POINTS * math.prod(world.size) if few else self.block_points * peopled_area(world)) / total
         )
         lattice = self.lattice(world, side / math.sqrt(epsilon))
-        raster = raster_of(world, lattice.side, 1 << lattice.top, rounded_to=shared_rounding(totals))
+        raster = raster_of(world, lattice.side, 1 << lattice.top, rounded_to=shared_rounding(totals, vault.crs))
         blocks = squares_of(raster, lattice.block)
         if few:
             return self.count_once(vault, lattice, blocks, shares, world.prior)
@@ -152,7 +160,7 @@ class Veil:
         # First the largest leaves' squares, then districts, which are few and so the surest of all.
         matched = match_totals(fused, plan.leaves, lattice.top, *answers[:2])
         matched = match_totals(matched, plan.leaves, lattice.top + DISTRICT_LEVELS, *answers)
-        people = at_most_the_total(matched, totals, of_districts, of_blocks, of_leaves)
+        people = match_the_total(matched, totals, of_districts, of_blocks, of_leaves)
         doubt = block_doubts(blocks, of_blocks, plan.leaves, of_leaves, lattice.block)
         if again is not None:
             plan, people = count_cells_again(vault, plan, people, self.expected_cells(plan, people), again)
@@ -291,14 +299,28 @@ class Veil:
         return mass
 
 
-def shared_rounding(totals: NoisyCounts) -> int | None:
-    """Return the rounding that nine in ten records share, in lattice steps, if the noisy counts show one clearly."""
+def fitting(budget: Budget, points_per_unit: int, *, roads: bool) -> dict[str, Share]:
+    """Return the budget with all that is not worth its cost given to the leaves: distances to roads if there are none.
+
+    And of a large epsilon what blocks need not have: they only say where to cut.
+    """
+    shares = {purpose: share for purpose, share in budget.items() if roads or purpose != "offset"}
+    shares["shape"] = Share("shape", min(budget["shape"].epsilon, MOST_FOR_BLOCKS * points_per_unit))
+    left = sum((share.epsilon for purpose, share in shares.items() if purpose != "count"), Fraction(0))
+    whole = sum((share.epsilon for share in budget.values()), Fraction(0))
+    return {**shares, "count": Share("count", whole - left)}
+
+
+def shared_rounding(totals: NoisyCounts, crs: str) -> Rounding | None:
+    """Return the rounding that nine in ten records of a file in this CRS share, if noisy counts show it clearly."""
     total = float(totals.values.sum())
     if total <= CLEARLY * math.sqrt(totals.variance * len(totals.values)):
         return None
-    for share, steps in zip(np.cumsum(totals.values[:-1]), COARSER, strict=False):
-        if share > NEARLY_ALL * total:
-            return steps
+    share: dict[str, float] = {}  # what is rounded more coarsely in a CRS fits its finer roundings, too
+    for count, rounding in zip(totals.values[:-1], roundings(crs), strict=False):
+        share[rounding.crs] = share.get(rounding.crs, 0.0) + float(count)
+        if share[rounding.crs] > NEARLY_ALL * total:
+            return rounding
     return None
 
 
@@ -342,6 +364,8 @@ def cell_weights(raster: Raster, factor: Floats, tilt: Floats | None = None) -> 
 
 def smooth_rate(leaves: Leaves, counts: Floats, weight: Floats, blur: float) -> Floats:
     """Return people per unit of weight in every cell, (cells,), smoothed across leaves; strip by strip."""
+    from scipy.ndimage import gaussian_filter  # late: few methods need it, and it is slow to load
+
     # People and weight are blurred apart and then divided, so that water and empty cells do not thin out the shore.
     people = rates(leaves, counts, weight) * weight
     rate = np.empty(len(weight))
@@ -377,12 +401,6 @@ def _to_leaves(mass: Floats, leaf: NDArray[np.integer], counts: Floats) -> Float
     now = np.bincount(leaf, mass, minlength=len(counts))
     mass *= (counts / np.maximum(now, 1e-12))[leaf]
     return mass
-
-
-def _without_roads(budget: Budget) -> dict[str, Share]:
-    """Return the budget for a world without roads: what distances would cost goes to the leaves."""
-    more = Share("count", budget["count"].epsilon + budget["offset"].epsilon)
-    return {**{purpose: share for purpose, share in budget.items() if purpose != "offset"}, "count": more}
 
 
 def _moved(budget: Budget, purpose: str, kept: Fraction) -> dict[str, Share]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.ndimage import correlate1d
 
 from pointveil.cells import Floats, Ints, Raster
 
@@ -63,6 +62,8 @@ def _moved(
     `ends` is where runs of entries of one step end on the running sum, `of_run` the step of each run, and `expected`
     the points in each step.
     """
+    from scipy.ndimage import correlate1d  # late: few methods need it, and it is slow to load
+
     own, at, rows = at, at.copy(), expected.shape[1]
     last = len(ends) - 1
     step = of_run[np.minimum(np.searchsorted(ends, at, side="right"), last)]

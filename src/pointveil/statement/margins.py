@@ -18,12 +18,12 @@ Table = Annotated[tuple[Row, ...], Field(min_length=1, max_length=20)]
 
 
 class Margins(BaseModel):
-    """Standard deviations of counts, by share of the time, area and count; between them, all is log-linear."""
+    """Standard deviations of counts, by share of the points, area and count; between them, all is log-linear."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     people: Annotated[int, Field(ge=1, lt=2**63)]  # in all, as the noisy answers tell
-    shares: Knots  # of all points that lie in the slice of time, rising to 1: all of the time
+    shares: Knots  # of all points that lie in the slice of time or category, rising to 1: all of them
     areas: Knots  # square metres, rising
     counts: Knots  # synthetic points in the area and the slice, rising
     deviations: Annotated[tuple[Table, ...], Field(min_length=1, max_length=20)]  # people, (shares, areas, counts)
@@ -48,14 +48,6 @@ class Margins(BaseModel):
     def margin(self, count: ArrayLike, area: float, share: float = 1.0) -> Any:
         """Return what to add and take off, so that nine in ten intervals hold the count of the real file."""
         return NINE_IN_TEN * self.deviation(count, area, share)
-
-    def usual(self, count: ArrayLike, area: float) -> Any:
-        """Return the deviation of a count as one of many, such as all squares of a map.
-
-        What is allowed for in any single count, even of nobody, is not in most of them.
-        """
-        least = self.deviation(0, area) ** 2
-        return np.sqrt(np.maximum(self.deviation(count, area) ** 2 - least, 0.0))
 
 
 def _between(knots: Floats, place: float, values: Floats) -> Floats:

@@ -62,6 +62,10 @@ class Respondent(Protocol):
     def kept_per_unit(self) -> int:
         """How many points of a unit `crowding` and `scatter` look at: 1, or as many as a person may count for."""
 
+    @property
+    def crs(self) -> str:
+        """The CRS of the file that holds the records: public."""
+
     def count(self, cells: Cells, share: Share) -> NoisyCounts:
         """Answer with noise how many points are in each of these cells."""
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells.coded import Codes
 from pointveil.columns import Column, check_keep
 from pointveil.engines import Engine, Tally
 from pointveil.errors import InputError
-from pointveil.formats import open_points
+from pointveil.formats import Layout, open_points
 from pointveil.statement import Spend, Statement, describe
 from pointveil.vault.account import Account, exact_epsilon
 from pointveil.vault.noise import SeededWords
@@ -74,6 +76,20 @@ class Rehearsal(Vault):
         account = Account(exact_epsilon(epsilon))
         return cls(reading, world, account, protection, keep=kept, noise="exact", words=SeededWords(seed))
 
+    @classmethod
+    def on(
+        cls,
+        xy: NDArray[np.float64],
+        codes: Codes,
+        world: World,
+        keep: tuple[Column, ...],
+        epsilon: object,
+        seed: int,
+    ) -> Rehearsal:
+        """Open a rehearsal on invented people: their places, (n, 2) metres, and the codes of the kept columns."""
+        engine, account = Invented(xy, codes, Layout("frame")), Account(exact_epsilon(epsilon))
+        return cls(engine, world, account, Protection(), keep=keep, noise="exact", words=SeededWords(seed))
+
     @property
     def rehearsal(self) -> bool:
         """It is."""
@@ -94,6 +110,40 @@ class Rehearsal(Vault):
     def exact_points(self) -> NDArray[np.float64]:
         """Return the real points, in metres. Not private."""
         return np.concatenate([np.zeros((0, 2)), *self.__engine.points()])
+
+
+@dataclass(frozen=True, eq=False)
+class Invented:
+    """Counts people whom a rehearsal invents; a stand-in for an engine, without a file."""
+
+    xy: NDArray[np.float64]
+    codes: Codes
+    layout: Layout
+    gathers: bool = True
+    reads_again: bool = False
+    alike: tuple[bytes, ...] = ()
+
+    def sums(self, tallies: Sequence[Tally]) -> list[NDArray[np.int64]]:
+        """Return the counts that each tally asks for."""
+        return [tally.count(self.xy, self.codes) for tally in tallies]
+
+    def persons(self, ends: Sequence[int]) -> NDArray[np.int64]:
+        """Return how many have so many points: all have one."""
+        return np.array([len(self.xy), *[0] * (len(ends) - 1)])
+
+    def use_at_most(self, points: int) -> None:
+        """Let each count as its one point."""
+
+    def points(self) -> Iterator[NDArray[np.float64]]:
+        """Yield all of them."""
+        yield self.xy
+
+    def digest(self) -> bytes:
+        """Return nothing: no ledger is to know them."""
+        return b""
+
+    def forget(self) -> None:
+        """Keep them: nobody needs to be forgotten."""
 
 
 def scripted_statement(world: World, spends: Sequence[Spend], points_per_unit: int) -> Statement:

@@ -295,6 +295,11 @@ class Vault:
         return self.__engine.layout
 
     @property
+    def crs(self) -> str:
+        """The CRS of the input file."""
+        return self.layout.crs
+
+    @property
     def keep(self) -> tuple[Column, ...]:
         """The columns that are kept beside the place, as declared."""
         return self.__keep

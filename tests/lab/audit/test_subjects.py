@@ -1,9 +1,44 @@
 """What a release says beside its points and answers."""
 
+import numpy as np
 import pytest
 
 from pointveil.lab.audit import subjects
+from pointveil.lab.audit.city import City, city_others
 from pointveil.lab.audit.neighbours import crowd, plain_world
+from pointveil.lab.audit.priors import guided
+from pointveil.releases import draw, survey
+from pointveil.vault import Vault
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("veil, prior", ["total", "district", "shape", "offset", "count"]),
+        ("veil, second counts", ["total", "district", "shape", "offset", "crowd", "count", "count", "count"]),
+    ],
+)
+def test_a_row_with_a_prior_and_one_with_second_counts_ask_what_they_are_there_for(name: str, asked: list[str]) -> None:
+    city = City()
+
+    release = subjects()[name].release(city_others(city, 1)[0], city.world)
+
+    assert [each.answer.purpose for each in release.asked] == asked
+    assert len(release.xy) > 50_000  # and not an error
+    assert ("invented.csv" in release.text) == (name == "veil, prior")
+
+
+def test_the_prior_of_the_audit_is_believed() -> None:
+    """Otherwise a release with it would be the same as without."""
+    city = City()
+    world, (records, _) = guided(city.world), city_others(city, 1)
+    table, options = records.table(), {"columns": ("x", "y"), "crs": world.projection.crs}
+
+    made, plain = (
+        survey(Vault.rehearse(table, each, epsilon=1, seed=1, **options), "veil") for each in (world, city.world)
+    )
+
+    assert not np.array_equal(draw(made, seed=1).coordinates, draw(plain, seed=1).coordinates)
 
 
 @pytest.mark.parametrize(("method", "people"), [("ugrid-uni", 20), ("veil", 200), ("veil", 1000)])

@@ -74,7 +74,7 @@ def _by_margins(xy: XY, world: World, margins: Margins, cell: int) -> float:
     """Return the NCE that follows from how far the count of each cell may be off."""
     people = margins.people / len(xy)  # that a point stands for
     counts = Comparison(xy, xy, world).shifted_cell_counts(float(cell), 1)[0][0] * people
-    return min(MOST, ON_AVERAGE * float(margins.usual(counts[counts > 0], cell**2).sum()) / margins.people)
+    return min(MOST, ON_AVERAGE * float(margins.deviation(counts[counts > 0], cell**2).sum()) / margins.people)
 
 
 def _guess(xy: XY, world: World, statement: Statement, cell: int) -> float | None:

@@ -9,6 +9,7 @@ from pointveil.lab.audit.city import ACROSS, HOME, IN_COMPANY, ONE_STRANGER, ROU
 from pointveil.lab.audit.evidence import Evidence, Trials, examine
 from pointveil.lab.audit.files import command_subject
 from pointveil.lab.audit.neighbours import Pair, find_jumps, pairs_for
+from pointveil.lab.audit.priors import open_guided
 from pointveil.lab.audit.questions import QUESTIONS
 from pointveil.lab.audit.subjects import DROPPING, KEEP, MAX_POINTS, Subject, method_subject
 from pointveil.lab.audit.trials import canary_trials, pair_trials, pool
@@ -19,6 +20,8 @@ SUSPICION = 0.75  # how sure a test must be that a promise is broken, for anothe
 MORE_TESTS = 2
 KEEPING = ("veil", "ugrid-uni")
 KEPT_TEXTS = ("at=time:2024-03-04/2024-03-11@hour-of-day;share=3/10", "kind=category:bus,tram;share=1/5")
+# So much for the question about crowds that these cities, too, have enough people for the answer to tell.
+CROWDED = {"total": "1/100", "district": "1/100", "shape": "1/10", "offset": "2/100", "crowd": "1/5", "count": "33/50"}
 ALARM = 1e-6  # the chance that all later tests together refute a true promise
 
 
@@ -131,9 +134,13 @@ def subjects(*, persons: bool = False) -> dict[str, Subject]:
     """Return the vault's questions and every row of the table of methods, and those for persons, too."""
     units = (1, MAX_POINTS) if persons else (1,)
     rows = [method_subject(method, points_per_unit=points) for points in units for method in METHODS.values()]
-    # And settings that no row of the table has: a small epsilon, offsets by edge, files and the command line.
+    # And settings that no row of the table has: a small epsilon, a prior, crowds that are counted again, offsets by
+    # edge, files and the command line.
     road = replace(METHODS["road"], placement=AlongRoads(offsets="edge"))
+    crowded = replace(METHODS["veil"], split=CROWDED)
     rows += [
+        replace(method_subject(METHODS["veil"]), name="veil, prior", open=open_guided),
+        replace(method_subject(crowded), name="veil, second counts"),
         replace(method_subject(METHODS["veil"], claim=Fraction(1, 4)), name="veil, ε = 1/4"),
         replace(method_subject(road), name="road, offsets by edge"),
         command_subject("ugrid-uni", points_per_unit=MAX_POINTS),

@@ -63,7 +63,9 @@ def command_subject(
             found = Survey.read("answers")
         # The questions with their answers, as anyone can work them out who has the file.
         replayed = Spy(
-            Replay.of(found.answers, found.statement.people), spy.asked, codes_of_said(check_keep(found.keep))
+            Replay.of(found.answers, found.layout.crs, found.statement.people),
+            spy.asked,
+            codes_of_said(check_keep(found.keep)),
         )
         ask_all(replayed, found.world, found.method, Fraction(found.statement.guarantee.epsilon), found.keep)
         made = draw(found)

@@ -14,8 +14,19 @@ from pointveil.estimate.sizes import ENDS
 from pointveil.ground import clip_to_land
 from pointveil.lab.as_published.kernel import scatter
 from pointveil.lab.as_published.regions import true_total
-from pointveil.lab.audit.questions import ask_scatter
-from pointveil.lab.audit.subjects import CLAIM, MAX_POINTS, Published, Publisher, Records, Subject, opening
+from pointveil.lab.audit.priors import open_with_the_better
+from pointveil.lab.audit.questions import ask_crowding, ask_scatter
+from pointveil.lab.audit.subjects import (
+    CLAIM,
+    MAX_POINTS,
+    Published,
+    Publisher,
+    Records,
+    Subject,
+    method_subject,
+    opening,
+)
+from pointveil.methods import METHODS
 from pointveil.partition import Counted
 from pointveil.vault import NoisyCounts, Rehearsal, Share, Sites, Vault
 from pointveil.world import World
@@ -269,6 +280,25 @@ class UnpaidUses(Leaky):
         return CLAIM
 
 
+@dataclass
+class CheapCrowds(Leaky):
+    """Charges a crowd as if one point more or less changed it by one."""
+
+    def crowding(self, cells: Any, least: int, share: Share) -> NoisyCounts:
+        """Answer with the noise of a count."""
+        held, points = self.vault.exact_count(cells), self.vault.kept_per_unit
+        noisy = np.array([held[held >= least].sum()]) + self.laplace(share.epsilon / points, 1)
+        return NoisyCounts(noisy, share.purpose, share.epsilon, points * least)
+
+    @property
+    def left(self) -> Fraction:
+        """What it claims to spend."""
+        return CLAIM
+
+
+mutant("a crowd charged as one point", open_leaky(CheapCrowds))(ask_crowding(21))
+mutant("a person's crowds charged as k points", open_leaky(CheapCrowds), MAX_POINTS)(ask_crowding(MAX_POINTS))
+mutant("a prior chosen by the records", open_with_the_better)(method_subject(METHODS["veil"]).publish)
 mutant("uses not paid for", open_leaky(UnpaidUses))(ask_scatter(12))
 mutant("k points charged as one", open_leaky(noisy=noise_for_one), MAX_POINTS)(plain_grid)
 
