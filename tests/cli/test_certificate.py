@@ -54,7 +54,7 @@ def test_the_page_answers_who_what_why_and_how_much(release: Path, tmp_path: Pat
 
     page = text_of(tmp_path / "synthetic.csv.certificate.html")
     for said in (
-        "Protects any one person with all their points (at most 1 of them are used), with ε = 2",
+        "Protects any one person with all their points (counted as at most 1 of them), with ε = 2",
         "owner Transport &lt;office&gt;",
         "purpose bus stops",
         "period 2026-03",

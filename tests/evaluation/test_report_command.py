@@ -324,7 +324,9 @@ def test_what_synthesize_wrote_is_read_with_and_without_its_statement(
     lines = [f"{y},{x}" for x, y in people]
     real.write_text("\n".join(["Breite,Länge", *lines]), encoding="utf-8")
     columns = ("Länge", "Breite")
-    pv.release(real, world, epsilon=5, cap=5, output=synthetic, columns=columns, method="ugrid-uni", seed=1)
+    pv.release(
+        real, world, epsilon=5, cap=5, output=synthetic, columns=columns, crs="EPSG:4326", method="ugrid-uni", seed=1
+    )
 
     with_statement = pv.evaluate(real, synthetic, world, columns=columns)
     Path(f"{synthetic}.statement.json").unlink()

@@ -255,6 +255,7 @@ class Script:
     points_per_unit = kept_per_unit = 1
     by_person = False
     max_points = None
+    crs = "EPSG:4326"
 
     def __init__(self, vault: Vault) -> None:
         self.vault, self.asked = vault, list[Any]()

@@ -137,8 +137,8 @@ LINES = (
     Line(
         "persons are not bounded where columns are kept",
         "vault.rehearsal",
-        "reading = make_engine(points, world, protection, kept, lambda: key, threads)",
-        "reading = make_engine(points, world, Protection() if kept else protection, kept, lambda: key, threads)",
+        "reading = make_engine(points, world, protection, lambda: key, threads)",
+        "reading = make_engine(points, world, Protection() if points.keep else protection, lambda: key, threads)",
         probes.no_value_is_chosen_rather_than_another,
     ),
     # noise, and what it costs

@@ -421,8 +421,8 @@ LINES = (
     Line(
         "rounding by the majority",
         "cells.rounding",
-        "fitting = fitting[",
-        "fitting = fitting[(x % steps == 0).all() & ",
+        "found[(off <= ruler.slack).all(axis=1)] = number",
+        "found[(off <= ruler.slack).all(axis=1) & ((off <= ruler.slack).mean() > 0.5)] = number",
         probes.cells_look_at_one_record_at_a_time,
     ),
     Line(

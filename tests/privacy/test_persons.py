@@ -70,7 +70,7 @@ def test_the_statement_says_who_is_protected(traces: pa.Table, world_file: Path,
             main(["synthesize", str(source), str(outputs[name]), *options, *person])
 
     people, points = (verify(output).statement for output in outputs.values())
-    assert "any one person with all their points (at most 8 of them are used)" in people.guarantee.unit
+    assert "any one person with all their points (counted as at most 8 of them)" in people.guarantee.unit
     assert points.guarantee.unit == "one point"
     assert any("k points together are protected only with k times epsilon" in limit for limit in points.not_promised)
     assert "taxi 1" not in json.dumps(people.model_dump(mode="json"))

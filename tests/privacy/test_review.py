@@ -248,7 +248,7 @@ def test_a_file_that_changes_while_its_only_question_is_answered_is_refused(
 ) -> None:
     path = tmp_path / "live.parquet"
     pq.write_table(table(100, who=["a"] * 100), path)
-    vault = Vault.open(path, plain_world, epsilon=1, person=person, ledger=None)
+    vault = Vault.open(path, plain_world, epsilon=1, person=person, max_points=8, ledger=None)
     honest = PointSource.batches
 
     def batches(self: PointSource) -> Any:

@@ -49,7 +49,7 @@ def options(version: bool = typer.Option(False, "--version", help="Print the ver
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line; ends with 0 (done), 2 (bad input or disk), 3 (budget), 4 (not verified), 5 (stopped), 1 (fault)."""
+    """Run the command line; ends with 0, or with 1 (fault), 2 (input or disk), 3 (budget), 4 (verify), 5 (stopped)."""
     try:
         app(arguments)
     except PointveilError as fault:

@@ -116,3 +116,13 @@ def one_each(cells: Any, xy: Floats) -> Ints:
     if found.shape != (len(xy),) or (len(xy) and found.dtype.kind not in "iu"):
         raise NotOneByOneError("locate must return exactly one cell, a whole number, for each point.")
     return found
+
+
+def locate_sites(engine: Engine, regions: Any, counts: Ints) -> tuple[Ints, Ints]:
+    """Return the region and the site of every point that has one; exact, so it must not leave."""
+    found = [tried_alone(lambda some, _: regions.locate_sites(some), xy) for xy in engine.points()]
+    region = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[0] for pair in found)])
+    site = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[1] for pair in found)])
+    known = (region >= 0) & (region < len(counts))
+    known[known] = (site[known] >= 0) & (site[known] < counts[region[known]])
+    return region[known], site[known]

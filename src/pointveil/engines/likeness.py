@@ -1,14 +1,16 @@
 """Find copies of the same places: in another CRS, rounded to centimetres, or with a few rows more or less."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyproj
 from numpy.typing import NDArray
 
 from pointveil.cells.arrays import Floats, Ints, blocks
+from pointveil.errors import InputError
 from pointveil.files.crs import DEGREES, same_crs
 
 Words = NDArray[np.uint64]
@@ -97,3 +99,9 @@ def mix(values: Words) -> Words:
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return values ^ (values >> np.uint64(31))
+
+
+def refuse_copy(prior: Any, digests: Iterable[bytes | None]) -> None:
+    """Raise if a prior is a copy of private points with these digests; a ledger, if there is one, does so itself."""
+    if {digest.hex() for digest in digests if digest is not None} & {*prior.content}:
+        raise InputError(f"{prior.source['name']}, the prior, holds private data: the same points. It must be public.")

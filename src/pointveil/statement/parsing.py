@@ -28,6 +28,7 @@ from pointveil.statement.signing import canonical, check_signed
 from pointveil.statement.wording import NOT_PUBLIC, known_words
 
 MOST_BYTES = 2**18  # of a statement, or another text in JSON that comes with one: some fifty times the usual
+FORMER_PERSON = "any one person with all their points (at most {points} of them are used)"
 LONGEST_SUM = 10_000  # bits of the denominator of a sum; the parts of an honest one have denominators in common
 MOST_FOR_SIZES = Fraction(1, 10)  # of epsilon, for how many points persons have
 NOT_SIGNED = "the statement is not signed: who made it is not known"
@@ -138,7 +139,9 @@ def _sum(amounts: Iterable[str]) -> Fraction:
 
 def _unit_fits(statement: Statement) -> bool:
     unit, points = statement.guarantee.unit, statement.guarantee.points_per_unit
-    return unit == person_unit(points) or (unit == ONE_POINT and points == 1)
+    # Before people had votes, as many points as this were kept, and a statement says nothing else of them.
+    before = FORMER_PERSON.format(points=points) if statement.people is None else None
+    return unit in (person_unit(points), before) or (unit == ONE_POINT and points == 1)
 
 
 def _split_fits(statement: Statement) -> bool:

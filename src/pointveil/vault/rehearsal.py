@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from pointveil.cells.coded import Codes
 from pointveil.columns import Column, check_keep
-from pointveil.engines import Engine, Tally
+from pointveil.engines import Engine, Invented, Tally
 from pointveil.errors import InputError
 from pointveil.formats import Layout, open_points
 from pointveil.statement import Spend, Statement, describe
@@ -68,23 +67,16 @@ class Rehearsal(Vault):
         if ledger is not None:
             raise InputError("A rehearsal is not private: it is refused by the ledger.")
         protection = Protection() if person is None else Protection(max_points, person)
-        kept = check_keep(keep)
-        points = open_points(source, columns=columns, crs=crs, person=person, keep=kept, engine=engine, master=master)
-        kept = points.keep
+        keep = check_keep(keep)
+        points = open_points(source, columns=columns, crs=crs, person=person, keep=keep, engine=engine, master=master)
         key = hashlib.sha256(f"bounding {seed}".encode()).digest()[:16]
-        reading = make_engine(points, world, protection, kept, lambda: key, threads)
+        reading = make_engine(points, world, protection, lambda: key, threads)
         account = Account(exact_epsilon(epsilon))
-        return cls(reading, world, account, protection, keep=kept, noise="exact", words=SeededWords(seed))
+        return cls(reading, world, account, protection, keep=points.keep, noise="exact", words=SeededWords(seed))
 
     @classmethod
     def on(
-        cls,
-        xy: NDArray[np.float64],
-        codes: Codes,
-        world: World,
-        keep: tuple[Column, ...],
-        epsilon: object,
-        seed: int,
+        cls, xy: NDArray[np.float64], codes: Codes, world: World, keep: tuple[Column, ...], epsilon: object, seed: int
     ) -> Rehearsal:
         """Open a rehearsal on invented people: their places, (n, 2) metres, and the codes of the kept columns."""
         engine, account = Invented(xy, codes, Layout("frame")), Account(exact_epsilon(epsilon))
@@ -110,40 +102,6 @@ class Rehearsal(Vault):
     def exact_points(self) -> NDArray[np.float64]:
         """Return the real points, in metres. Not private."""
         return np.concatenate([np.zeros((0, 2)), *self.__engine.points()])
-
-
-@dataclass(frozen=True, eq=False)
-class Invented:
-    """Counts people whom a rehearsal invents; a stand-in for an engine, without a file."""
-
-    xy: NDArray[np.float64]
-    codes: Codes
-    layout: Layout
-    gathers: bool = True
-    reads_again: bool = False
-    alike: tuple[bytes, ...] = ()
-
-    def sums(self, tallies: Sequence[Tally]) -> list[NDArray[np.int64]]:
-        """Return the counts that each tally asks for."""
-        return [tally.count(self.xy, self.codes) for tally in tallies]
-
-    def persons(self, ends: Sequence[int]) -> NDArray[np.int64]:
-        """Return how many have so many points: all have one."""
-        return np.array([len(self.xy), *[0] * (len(ends) - 1)])
-
-    def use_at_most(self, points: int) -> None:
-        """Let each count as its one point."""
-
-    def points(self) -> Iterator[NDArray[np.float64]]:
-        """Yield all of them."""
-        yield self.xy
-
-    def digest(self) -> bytes:
-        """Return nothing: no ledger is to know them."""
-        return b""
-
-    def forget(self) -> None:
-        """Keep them: nobody needs to be forgotten."""
 
 
 def scripted_statement(world: World, spends: Sequence[Spend], points_per_unit: int) -> Statement:

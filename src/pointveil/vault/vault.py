@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 
 from pointveil.cells.side_by_side import check_threads
 from pointveil.columns import Column, check_keep
-from pointveil.engines import AtMost, Engine, LocalEngine, NotOneByOneError, SparkEngine, Tally, fresh_key, tried_alone
+from pointveil.engines import (
+    AtMost,
+    Engine,
+    LocalEngine,
+    NotOneByOneError,
+    SparkEngine,
+    Tally,
+    fresh_key,
+    locate_sites,
+    refuse_copy,
+)
 from pointveil.errors import InputError
 from pointveil.files.places import public_name
 from pointveil.formats import DamagedError, Layout, PointSource, as_named, open_points
@@ -30,7 +40,7 @@ from pointveil.vault.kernel import scatter_tokens
 from pointveil.vault.noise import NOISES, secure_words
 from pointveil.vault.protection import Protection
 from pointveil.vault.questions import Cells, Share, Sites
-from pointveil.world import Prior, World
+from pointveil.world import World
 
 if TYPE_CHECKING:
     from pointveil.vault.rehearsal import Rehearsal
@@ -168,10 +178,9 @@ class Vault:
         """
         spendable = exact_epsilon(epsilon)
         protection = Protection() if person is None else Protection(max_points, person)
-        kept = check_keep(keep)
-        points = open_points(source, columns=columns, crs=crs, person=person, keep=kept, engine=engine, master=master)
-        kept = points.keep
-        reading = make_engine(points, world, protection, kept, threads=threads)
+        keep = check_keep(keep)
+        points = open_points(source, columns=columns, crs=crs, person=person, keep=keep, engine=engine, master=master)
+        reading = make_engine(points, world, protection, threads=threads)
         pay: Callable[[bytes | None], Charge | None] | None = None
         book = open_ledger(ledger)
         if book is not None:
@@ -184,16 +193,15 @@ class Vault:
                     request=request, seed=seed,
                 )  # fmt: skip
 
-        elif world.prior is not None:
+        elif (prior := world.prior) is not None:
 
             def pay(content: bytes | None) -> None:
-                refuse_copy(world.prior, content, reading.alike)
+                refuse_copy(prior, (content, *reading.alike))
 
-        stop = None if book is None else book.stop
         resumes = book is not None and request is not None and seed is not None
         return cls(
-            reading, world, Account(spendable), protection, keep=kept, noise=noise, ledger=pay, stop=stop,
-            must_keep=resumes,
+            reading, world, Account(spendable), protection, keep=points.keep, noise=noise, ledger=pay,
+            stop=None if book is None else book.stop, must_keep=resumes,
         )  # fmt: skip
 
     @classmethod
@@ -477,36 +485,16 @@ def make_engine(
     points: PointSource,
     world: World,
     protection: Protection,
-    keep: tuple[Column, ...] = (),
     make_key: Callable[[], bytes] = fresh_key,
     threads: int | None = None,
 ) -> Engine:
     """Return what reads, cleans and bounds the points."""
     at_most = None if protection.person is None else AtMost(protection.points, key=make_key())
-    codes = tuple(column.codes for column in keep if column.size)
+    codes = tuple(column.codes for column in points.keep if column.size)
     cleaner = Cleaner.of(world, points.layout.crs)
     if points.cluster is not None:
         return SparkEngine(points, cleaner, at_most, codes)
     return LocalEngine(points, cleaner, at_most, codes, check_threads(threads))
-
-
-def locate_sites(
-    engine: Engine, regions: Sites, counts: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the region and the site of every point that has one; exact, so it must not leave."""
-    found = [tried_alone(lambda some, _: regions.locate_sites(some), xy) for xy in engine.points()]
-    region = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[0] for pair in found)])
-    site = np.concatenate([np.zeros(0, dtype=np.int64), *(pair[1] for pair in found)])
-    known = (region >= 0) & (region < len(counts))
-    known[known] = (site[known] >= 0) & (site[known] < counts[region[known]])
-    return region[known], site[known]
-
-
-def refuse_copy(prior: Prior | None, content: bytes | None, alike: Iterable[bytes]) -> None:
-    """Raise if a prior is a copy of the private points; a ledger refuses this itself, and knows other private files."""
-    ours = {digest.hex() for digest in (content, *alike) if digest is not None}
-    if prior is not None and ours & {*prior.content}:
-        raise InputError(f"{prior.source['name']}, the prior, holds private data: the same points. It must be public.")
 
 
 def ask(question: Callable[[], Answer], paid: Fraction) -> Answer:
