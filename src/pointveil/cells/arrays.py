@@ -30,7 +30,8 @@ def numbered(counts: Ints) -> tuple[Ints, Ints]:
 
 def rows(pairs: Floats, which: NDArray[Any]) -> Floats:
     """Return some rows of (n, 2) pairs: each taken as one number, which is four times as fast."""
-    return np.ascontiguousarray(pairs).view(np.complex128)[:, 0][which].view(np.float64).reshape(-1, 2)
+    taken = np.ascontiguousarray(pairs).view(np.complex128)[:, 0][which]
+    return np.asarray(taken.view(np.float64).reshape(-1, 2), dtype=np.float64)
 
 
 def within(bounds: Bounds, x: Floats, y: Floats) -> Bools:

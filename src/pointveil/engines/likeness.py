@@ -51,7 +51,7 @@ class Likeness:
             if block.start == 0:  # most records are too many to be sorted; those that come first rule out most others
                 first = Likeness(None, *self.sample)
                 first.merge(found[-1])
-                largest = first._largest()  # noqa: SLF001 - of the same class
+                largest = first._largest()
         return np.concatenate(found)
 
     def digests(self) -> tuple[bytes, ...]:

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from pointveil.cells import ON_THE_ROAD, EdgeOffsets, KindOffsets, NestedGrid, RoadBins, Streets
-from pointveil.cells.arrays import Bools, Floats, Ints, numbered, rows
+from pointveil.cells.arrays import Bools, Floats, Ints, blocks, numbered, rows
 from pointveil.errors import InputError
 from pointveil.estimate import project_parts, reconcile, round_to_total
 from pointveil.estimate.offset_laws import OffsetLaws, edge_laws, kind_laws
@@ -23,6 +23,7 @@ MOST_PARTS = 2**22  # no edges and far cells are cut into more parts, whatever t
 LEAST_LENGTH, LEAST_SIDE = 1.0, 5.0  # no part of an edge is shorter, and no part of a far cell narrower, in metres
 FAR_TRIES = 12  # places tried for a far point in its part, and then in its cell, to be on land and out of reach
 FAR_BLOCK = 2**17  # how many far points are placed at a time
+AT_ONCE = 2**16  # how many points are looked at at a time: a bound on memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +105,9 @@ class AlongRoads:
         xy = np.empty((len(part), 2))
         xy[near] = self._beside(world, answers, part[near], stretch[near], rng)
         far = np.flatnonzero(~near)
-        blocks = math.ceil(len(far) / FAR_BLOCK)
-        for block in range(blocks):  # every n-th point, so that each block follows the distances of the whole city
-            some = far[block::blocks]
+        steps = math.ceil(len(far) / FAR_BLOCK)
+        for step in range(steps):  # every n-th point, so that each step follows the distances of the whole city
+            some = far[step::steps]
             xy[some] = _far_away(world, answers, part[some] - answers.bins.first[-1], rng)
         wet = np.flatnonzero(~world.on_land(xy))
         if len(wet):  # the few points that found no land near their place go anywhere on land
@@ -239,9 +240,13 @@ class _Beside:
 
     def fit(self, which: Ints, offset: Floats | None = None) -> Bools:
         """Return which of these points are on land and nearer to their own edge than to any other."""
-        xy = self.points(which, offset)
-        fitting = self.world.on_land(xy)
-        fitting[fitting] = self.streets.nearest(xy[fitting]).edge == self.edge[which[fitting]]
+        fitting = np.empty(len(which), dtype=bool)
+        for block in blocks(len(which), AT_ONCE):
+            some = which[block]
+            xy = self.points(some, None if offset is None else offset[block])
+            dry = np.flatnonzero(self.world.on_land(xy))
+            fitting[block] = False
+            fitting[block.start + dry] = self.streets.nearest(rows(xy, dry)).edge == self.edge[some[dry]]
         return fitting
 
     def exchange(self, misfits: Ints, rng: np.random.Generator) -> Ints:
