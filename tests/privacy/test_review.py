@@ -270,6 +270,22 @@ def test_only_a_rehearsal_takes_other_randomness(plain_world: World) -> None:
         Vault(engine, plain_world, Account(Fraction(1)), Protection(), words=SeededWords(1))
 
 
+@pytest.mark.parametrize("points", [Fraction(3, 2), 1.5, float("nan"), True, "3", 0, -1])
+def test_persons_count_for_whole_points_and_crowds_have_whole_points(points: Any, plain_world: World) -> None:
+    """With 3/2, two points of a person were kept, and a crowd had two: noise was for one and a half."""
+    source = table(who=["one"] * 50)
+    with pytest.raises(ValueError, match="whole number"):
+        Vault.open(source, plain_world, epsilon=2, person="who", max_points=points)
+    vault = Vault.open(source, plain_world, epsilon=2, person="who")
+
+    with pytest.raises(ValueError, match="whole number"):
+        vault.use_at_most(points)
+    vault.use_at_most(1)
+    with pytest.raises(ValueError, match="whole number"):
+        vault.crowding(Everywhere(), points, WHOLE)
+    assert vault.left == 2
+
+
 def test_a_survey_does_not_carry_the_names_of_other_columns(plain_world: World, tmp_path: Path) -> None:
     from pointveil.releases import survey
     from pointveil.surveys import Survey

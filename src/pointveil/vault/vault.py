@@ -249,8 +249,8 @@ class Vault:
         once. So the sensitivity is k · least, and the noise has the ratio exp(-epsilon / (k · least)) (noise.md). Of a
         person's points k are kept at random: votes could make a crowd of many cells at once.
         """
-        if least < 1:
-            raise ValueError("A crowd has at least one point.")
+        if not (type(least) is int and least >= 1):
+            raise ValueError("A crowd has a whole number of points, and at least one.")
         return self._noisy("crowding", cells, share, least)
 
     def _noisy(
