@@ -96,3 +96,12 @@ def test_a_copy_in_another_crs_spends_the_budget_of_the_first(
 
     assert [account.name for account in ledger.accounts()] == ["a.parquet", "c.parquet"]
     assert ledger.verify() == []
+
+
+def test_a_sample_that_another_thread_is_exchanging_rules_out_the_same_cells() -> None:
+    likeness, points = Likeness.of(DEGREES), city(3000)
+    likeness.merge(likeness.candidates(points[:1000]))
+    expected = likeness.candidates(points[1000:])
+    likeness._counts = likeness._counts[:1]  # its cells are the new ones already
+
+    assert likeness.candidates(points[1000:]).tolist() == expected.tolist()

@@ -224,3 +224,20 @@ def test_a_search_that_looks_at_other_records_is_refused(table: pa.Table, world:
 
     with pytest.raises(NotOneByOneError, match="by itself"):
         vault.exact_count(Neighbourly())
+
+
+class Dropped(dict[Any, Any]):
+    """What is held of a search while another thread asks about other streets: it is gone at once."""
+
+    def __setitem__(self, search: Any, found: Any) -> None:
+        """Drop it."""
+
+
+def test_a_search_that_another_thread_drops_is_answered_all_the_same(world: World) -> None:
+    cells = road_cells(world, 30.0, 300.0)
+    xy = np.random.default_rng(1).uniform(world.bounds[:2], world.bounds[2:], (100, 2))
+    records = local.Records(np.zeros((100, 2), dtype=np.int32), ())
+
+    found = local.Voted(records, found=Dropped()).count(Tally(cells, len(cells)), xy)
+
+    assert found.tolist() == Tally(cells, len(cells)).count(xy).tolist()

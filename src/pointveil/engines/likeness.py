@@ -51,8 +51,8 @@ class Likeness:
             cells = self._hashed(coordinates[block])
             found.append(cells[cells <= largest])
             if block.start == 0:  # most records are too many to be sorted; those that come first rule out most others
-                first = Likeness(None, *self.sample)
-                first.merge(found[-1])
+                first = Likeness(None)  # of cells alone: another thread may be about to exchange their counts
+                first.merge(np.append(self._cells, found[-1]))
                 largest = first._largest()
         return np.concatenate(found)
 

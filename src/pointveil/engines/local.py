@@ -52,11 +52,12 @@ class Voted:
         search = getattr(tally.cells, "found_by", None)
         if search is None:
             return tally.count(xy, self.records.codes, self.votes)
-        if search not in self.found:
+        found = self.found.get(search)  # by this name to the end: another thread may drop what is held
+        if found is None:
             found = tried_alone(lambda some, _: (search.find(some),), xy)
             self.found.clear()
             self.found[search] = found
-        return replace(tally, cells=FoundBefore(tally.cells)).count(xy, self.found[search], self.votes)
+        return replace(tally, cells=FoundBefore(tally.cells)).count(xy, found, self.votes)
 
 
 class Cleaning(Protocol):
