@@ -95,6 +95,22 @@ def test_a_statement_that_does_not_fit_its_persons_is_refused(change: str, plain
     assert digest_of(content) != digest_of(made.statement._content())
 
 
+def test_sizes_cost_a_tenth_of_epsilon_at_most(plain_world: World) -> None:
+    made = pv.survey(Vault.rehearse(people([5] * 3000), plain_world, epsilon=1, seed=3, person="who"), "ugrid-uni")
+    content = made.statement._content()
+    _, sizes, last = content["questions"]
+    both = Fraction(sizes["epsilon"]) + Fraction(last["epsilon"])
+
+    def costing(epsilon: Fraction) -> str:
+        """Return the statement with the last question paying for what sizes cost more: the sum stays the same."""
+        sizes["epsilon"], last["epsilon"] = str(epsilon), str(both - epsilon)
+        return Statement.model_validate(content).to_json()
+
+    parse_statement(costing(Fraction(1, 10)))
+    with pytest.raises(VerificationError, match="about persons"):
+        parse_statement(costing(Fraction("0.1001")))
+
+
 def test_a_survey_whose_persons_do_not_follow_from_its_answers_is_refused(plain_world: World, tmp_path: Path) -> None:
     made = pv.survey(Vault.rehearse(people([5] * 3000), plain_world, epsilon=1, seed=3, person="who"), "ugrid-uni")
     assert made.statement.people is not None
