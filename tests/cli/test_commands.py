@@ -594,6 +594,25 @@ def test_a_disk_that_fails_is_told_with_its_file_and_exits_2(
     assert "24.95" not in said
 
 
+def test_a_failure_whose_number_is_a_text_is_told_by_its_kind_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Python takes the first of two words for the number, whatever it is."""
+
+    def fail(*_: object) -> None:
+        raise OSError("near 24.95", "60.17")
+
+    monkeypatch.setattr("pointveil.cli.app", fail)
+
+    with pytest.raises(SystemExit) as stopped:
+        main([])
+
+    assert stopped.value.code == 2
+    said = capsys.readouterr().err
+    assert "could not be used: OSError." in said
+    assert "24.95" not in said
+
+
 def test_the_command_line_is_a_module_too() -> None:
     done = subprocess.run([sys.executable, "-m", "pointveil", "--version"], capture_output=True, text=True, check=True)
 

@@ -55,9 +55,9 @@ def main(arguments: list[str] | None = None) -> None:
     except PointveilError as fault:
         _stop(str(fault), next(code for kind, code in EXIT_CODES if isinstance(fault, kind)), fault)
     except OSError as fault:
-        # Its own text may quote what was being read; the name of a file does not.
+        # Its own text, and a number that is none, may quote what was being read; the name of a file does not.
         where = f" ({Path(os.fsdecode(fault.filename)).name})" if isinstance(fault.filename, str | bytes) else ""
-        why = os.strerror(fault.errno) if fault.errno else type(fault).__name__
+        why = os.strerror(fault.errno) if isinstance(fault.errno, int) else type(fault).__name__
         _stop(f"A file or disk could not be used: {why}{where}.", 2, fault)
     except MemoryError as fault:
         _stop("There is not enough memory.", 1, fault)

@@ -27,7 +27,6 @@ class Protection:
     person: str | None = None
 
     def __post_init__(self) -> None:
-        # A part of a point would keep a whole one, and noise would be for less.
         if self.points is not None and not (type(self.points) is int and self.points >= 1):
             raise ValueError(f"max_points must be a whole number of at least 1, not {self.points!r}.")
 

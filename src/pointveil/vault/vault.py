@@ -10,7 +10,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -253,9 +253,7 @@ class Vault:
             raise ValueError("A crowd has a whole number of points, and at least one.")
         return self._noisy("crowding", cells, share, least)
 
-    def _noisy(
-        self, question: Literal["count", "crowding", "persons"], about: Any, share: Share, least: int = 1
-    ) -> NoisyCounts:
+    def _noisy(self, question: Asked, about: Any, share: Share, least: int = 1) -> NoisyCounts:
         """Pay, ask and add noise."""
         size, sensitivity = _checked_size(len(about)), self.__protection.sensitivity(question, least)
         law = NOISES[self.__noise](share.epsilon / sensitivity)
