@@ -221,3 +221,12 @@ def test_margins_that_cannot_be_worked_out_do_not_cost_a_release_that_is_paid_fo
     monkeypatch.setattr("pointveil.margins._fit", no_solution)
 
     assert with_margins(surveyed).statement.margins is None
+
+
+def test_odd_numbers_of_hardly_anybody_warn_nobody(surveyed: Survey, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nobody_anywhere(*_: object) -> np.ndarray:
+        return np.zeros(3) / np.zeros(3).sum()
+
+    monkeypatch.setattr("pointveil.margins._clumped", nobody_anywhere)
+
+    assert with_margins(surveyed).statement.margins is None

@@ -67,7 +67,8 @@ class Trials(NamedTuple):
 def with_margins(survey: Survey) -> Survey:
     """Return the same survey with a statement that says how far counts may be off."""
     try:
-        margins = margins_of(survey)
+        with np.errstate(all="ignore"):  # hardly anybody makes odd numbers: these are refused, and warn nobody
+            margins = margins_of(survey)
     except (ValueError, ArithmeticError):  # of numpy's solver, or of numbers that no margin may have
         margins = None  # the answers are paid for: a release without margins is better than none
     found = dataclasses.replace(survey, statement=survey.statement.model_copy(update={"margins": margins}))
