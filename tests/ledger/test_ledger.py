@@ -368,8 +368,8 @@ def test_what_was_reserved_before_two_accounts_became_one_is_given_back_to_the_o
     spend(ledger, "a", b"two", "0.5")
 
     again = spend(ledger, "b", b"two", 2, request="monday", seed=7)
-    ledger.stop(reserved.entry, Fraction(1, 100))
-    ledger.stop(reserved.entry, Fraction(1, 100))
+    ledger.stop(reserved.entry, Fraction(1, 100), 1)
+    ledger.stop(reserved.entry, Fraction(1, 100), 1)
 
     assert (again.entry, again.named_after) == (reserved.entry, Fraction(2))
     (account,) = ledger.accounts()
@@ -422,7 +422,7 @@ def test_all_that_was_ever_charged_together_is_one_account(steps: list[tuple[int
             ledger.set_cap(f"n{name}", 100)
             charge = ledger.charge(dataset=f"n{name}", epsilon=1, purpose={"n": number}, **prints)
             if stops:
-                ledger.stop(charge.entry, Fraction(1, 100))
+                ledger.stop(charge.entry, Fraction(1, 100), 1)
                 price = 10**4
             met = [group for group in groups if group[0] & known]
             groups = [group for group in groups if group not in met]
@@ -729,7 +729,7 @@ def test_a_ledger_of_the_second_version_is_continued_and_can_give_back(tmp_path:
     second, head = older(tmp_path / "second.db", 2)
 
     charge = spend(second, "b", b"two", 1)
-    second.stop(charge.entry, Fraction(1, 100))
+    second.stop(charge.entry, Fraction(1, 100), 1)
 
     (one,) = second.accounts()  # of two: a release was charged to both
     assert [one.name, one.aliases, one.spent, one.charges] == ["b", ("a",), Fraction(1_343_334, 10**6), 3]

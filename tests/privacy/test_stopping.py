@@ -126,7 +126,7 @@ def test_what_stays_charged_is_never_less_than_what_was_asked(tmp_path: Path) ->
     ledger = Ledger(tmp_path / "ledger.db")
     charge = ledger.charge(dataset="trips", content=b"x", epsilon=1, purpose={}, request="may", seed=1)
 
-    ledger.stop(charge.entry, Fraction(1, 3))
+    ledger.stop(charge.entry, Fraction(1, 3), 1)
 
     (account,) = ledger.accounts()
     assert Fraction(1, 3) <= account.spent < Fraction(1, 3) + Fraction(1, 10**6)
@@ -266,3 +266,22 @@ def test_the_database_itself_refuses_to_give_back_twice_or_all(micro: int, world
         pytest.raises(sqlite3.IntegrityError, match="given back, in part and once"),
     ):
         database.execute(GIVE_BACK.format(micro))
+
+
+def test_what_somebody_else_asked_of_the_same_entry_is_not_given_back(
+    plain_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One vault goes on, and its answers are seen; another, of the same request, stops."""
+    ledger, source = Ledger(tmp_path / "ledger.db"), pa.table({"lon": [10.001], "lat": [50.001]})
+    options: dict[str, Any] = {"epsilon": 1, "ledger": ledger, "dataset": "one", "request": "monday", "seed": 4}
+    assert (
+        len(pv.survey(pv.Vault.open(source, plain_world, **options), "ugrid-uni", ledger=ledger, small=True).answers)
+        == 2
+    )
+    monkeypatch.setattr("pointveil.releases.is_noise", lambda _: True)
+
+    with pytest.raises(StoppedError):
+        pv.survey(pv.Vault.open(source, plain_world, **options), "ugrid-uni", ledger=ledger)
+
+    assert ledger.accounts()[0].spent == 1
+    assert ledger.verify() == []

@@ -196,14 +196,16 @@ class Ledger:
             append(book, "finish", entry=entry, survey=survey, seed=str(seed), output=facts)
             return survey
 
-    def stop(self, entry: int, spent: Fraction) -> None:
+    def stop(self, entry: int, spent: Fraction, asked: int) -> None:
         """End an entry early: what was charged beyond `spent`, the price of all that was asked, is given back, once.
 
-        Whether to stop must follow from noisy answers that were paid for, and from nothing else about the data.
+        Whether to stop must follow from noisy answers that were paid for, and from nothing else about the data. If more
+        answers are kept than were `asked` for here, somebody else went on with the entry: nothing is given back.
         """
         stays = math.ceil(spent * MICRO)
         with self._writing() as book:
-            if select(book, "id", kind="stop", entry=entry):
+            answers = select(book, "id", kind="answer", entry=entry)
+            if len(answers) > asked or select(book, "id", kind="stop", entry=entry):
                 return
             for charged, name, micro in select(book, "account, name, micro", kind="charge", entry=entry)[:1]:
                 account = root(book, charged)

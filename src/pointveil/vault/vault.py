@@ -104,7 +104,7 @@ class Vault:
         noise: str = "exact",
         words: Callable[[int], NDArray[np.uint64]] = secure_words,
         ledger: Callable[[bytes | None], Charge | None] | None = None,
-        stop: Callable[[int, Fraction], None] | None = None,
+        stop: Callable[[int, Fraction, int], None] | None = None,
         must_keep: bool = False,
     ) -> None:
         if noise not in NOISES:
@@ -383,7 +383,7 @@ class Vault:
         """
         self.close()
         if self.__stop is not None and self.__charge is not None:
-            self.__stop(self.__charge.entry, self.__account.spent)
+            self.__stop(self.__charge.entry, self.__account.spent, len(self.__account.spends))
 
     @property
     def _paid(self) -> Fraction:
