@@ -224,7 +224,7 @@ def test_margins_that_cannot_be_worked_out_do_not_cost_a_release_that_is_paid_fo
 
 
 def test_odd_numbers_of_hardly_anybody_warn_nobody(surveyed: Survey, monkeypatch: pytest.MonkeyPatch) -> None:
-    def nobody_anywhere(*_: object) -> np.ndarray:
+    def nobody_anywhere(*_: object) -> object:
         return np.zeros(3) / np.zeros(3).sum()
 
     monkeypatch.setattr("pointveil.margins._clumped", nobody_anywhere)
