@@ -11,11 +11,12 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 
-from pointveil.cells import Distances, Everywhere, Grid, SmallSquares
-from pointveil.engines import Tally, at_most, local, spool
+from pointveil.cells import Distances, Everywhere, Grid, KindOffsets, SmallSquares, Streets
+from pointveil.engines import NotOneByOneError, Tally, at_most, local, spool
 from pointveil.errors import InputError
 from pointveil.formats import DamagedError, base, open_points
 from pointveil.ground import leaves_from_levels, raster_of
+from pointveil.network import road_cells
 from pointveil.vault import VOTES, Share, Vault
 from pointveil.vault.protection import Protection
 from pointveil.vault.vault import make_engine
@@ -181,3 +182,45 @@ def test_an_engine_that_failed_can_be_asked_again_while_its_error_is_looked_at(t
 
     assert engine.sums([Tally(Everywhere(), 1)])[0][0] > 0
     assert caught.value.__traceback__ is not None
+
+
+@pytest.mark.parametrize("person", [None, "who"])
+def test_streets_are_searched_once_for_all_questions_about_the_same_records(
+    store: str, person: str | None, table: pa.Table, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = Vault.rehearse(table, world, epsilon=1, seed=3, person=person, max_points=2)
+    cells = road_cells(world, 30.0, 300.0)
+    searched: list[int] = []
+    find = Streets.find
+    monkeypatch.setattr(Streets, "find", lambda self, xy: searched.append(len(xy)) or find(self, xy))  # type: ignore[func-returns-value]
+    xy = vault.exact_points()
+
+    for about in (cells, KindOffsets(cells)) * 2:
+        found = about.locate(xy)
+        assert vault.exact_count(about).tolist() == np.bincount(found[found >= 0], minlength=len(about)).tolist()
+    questions = 1 if store == "in memory" else 4
+    assert questions * len(xy) < sum(searched) <= questions * (len(xy) + 3 * len(searched))
+
+
+class Neighbourly:
+    """Cells whose search says of a record how many others there are."""
+
+    @property
+    def found_by(self) -> "Neighbourly":
+        return self
+
+    def __len__(self) -> int:
+        return 10**6
+
+    def find(self, xy: NDArray[np.float64]) -> NDArray[np.int64]:
+        return np.full(len(xy), len(xy))
+
+    def locate(self, xy: NDArray[np.float64], found: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        return np.zeros(len(xy), dtype=np.int64) if found is None else found
+
+
+def test_a_search_that_looks_at_other_records_is_refused(table: pa.Table, world: World) -> None:
+    vault = Vault.rehearse(table, world, epsilon=1, seed=3)
+
+    with pytest.raises(NotOneByOneError, match="by itself"):
+        vault.exact_count(Neighbourly())

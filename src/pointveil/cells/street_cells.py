@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pointveil.cells.arrays import NOWHERE, Bools, Floats, Ints
+from pointveil.cells.arrays import NOWHERE, Bools, Floats, Ints, ShortInts
 from pointveil.cells.grid import Grid
 from pointveil.cells.nested_grid import NestedGrid
 from pointveil.cells.streets import Nearest, Streets
@@ -28,13 +28,18 @@ class RoadCells:
     def __len__(self) -> int:
         return len(self.streets) + len(self.far)
 
-    def locate(self, xy: Floats) -> Ints:
-        """Return the one cell that holds each record: its nearest edge, or the far cell it is in."""
-        return self.find(xy)[0]
+    @property
+    def found_by(self) -> Streets:
+        """What finds something of each record that other questions need, too."""
+        return self.streets
 
-    def find(self, xy: Floats) -> tuple[Ints, Nearest]:
-        """Return the cell of each record, and where it lies from its nearest edge."""
-        near = self.streets.nearest(xy)
+    def locate(self, xy: Floats, found: ShortInts | None = None) -> Ints:
+        """Return the one cell that holds each record: its nearest edge, or the far cell it is in."""
+        return self.find(xy, found)[0]
+
+    def find(self, xy: Floats, found: ShortInts | None = None) -> tuple[Ints, Nearest]:
+        """Return the cell of each record, and where it lies from its nearest edge, which the search may have found."""
+        near = self.streets.nearest(xy, found)
         cell = near.edge.copy()
         beyond = np.flatnonzero(near.offset > self.reach)
         far = self.far.locate(np.asarray(xy)[beyond])
@@ -70,13 +75,18 @@ class RoadBins:
         edges = np.repeat(np.arange(len(self.bins)), self.bins)
         return np.concatenate([edges, self.far.owner + len(self.bins)])
 
-    def locate(self, xy: Floats) -> Ints:
+    @property
+    def found_by(self) -> Streets:
+        """As of the cells."""
+        return self.cells.streets
+
+    def locate(self, xy: Floats, found: ShortInts | None = None) -> Ints:
         """Return the one part that holds each record, or -1 on an edge that is left out."""
-        cell, near = self.cells.find(xy)
+        cell, near = self.cells.find(xy, found)
         beyond = cell >= len(self.bins)
         edge = np.where(beyond | (cell < 0), 0, cell)
         bins, length = self.bins[edge], self.cells.streets.lengths[edge]
         part = np.clip((near.along / length * bins).astype(np.int64), 0, np.maximum(bins - 1, 0))
-        found = np.where((cell >= 0) & (bins > 0), self.first[edge] + part, NOWHERE)
-        found[beyond] = self.far.locate(np.asarray(xy)[beyond]) + self.first[-1]
-        return found
+        number = np.where((cell >= 0) & (bins > 0), self.first[edge] + part, NOWHERE)
+        number[beyond] = self.far.locate(np.asarray(xy)[beyond]) + self.first[-1]
+        return number

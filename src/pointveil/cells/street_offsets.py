@@ -5,8 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
-from pointveil.cells.arrays import NOWHERE, Floats, Ints
+from pointveil.cells.arrays import NOWHERE, Floats, Ints, ShortInts
 from pointveil.cells.street_cells import RoadCells
+from pointveil.cells.streets import Streets
 
 ON_THE_ROAD = 0.1  # metres: nearer than this, a record is taken to be on the road itself
 WIDER = np.array([0.5, 1, 1.5, 2, 3, 4, 5, 6.5, 8, 10, 12.5, 16, 20, 25, 32, 40, 50, 65, 80, 100, 150, 200, 500])
@@ -41,9 +42,14 @@ class KindOffsets:
         """How many bins each kind has."""
         return len(self.borders) - 1
 
-    def locate(self, xy: Floats) -> Ints:
+    @property
+    def found_by(self) -> Streets:
+        """As of the cells."""
+        return self.cells.streets
+
+    def locate(self, xy: Floats, found: ShortInts | None = None) -> Ints:
         """Return the bin of each record's offset, in the kind of its edge or among the far ones."""
-        cell, near = self.cells.find(xy)
+        cell, near = self.cells.find(xy, found)
         along_road = (cell >= 0) & (cell < len(self.cells.streets))
         offset = np.clip(np.searchsorted(self.borders, near.offset, side="right") - 1, 0, self.bins - 1)
         beside = self.cells.kind[np.where(along_road, cell, 0)] * self.bins + offset
@@ -75,16 +81,21 @@ class EdgeOffsets:
         """The number of the first bin of each edge, and of the bin for everyone else."""
         return np.concatenate([[0], np.cumsum(self.bins)])
 
-    def locate(self, xy: Floats) -> Ints:
+    @property
+    def found_by(self) -> Streets:
+        """As of the cells."""
+        return self.cells.streets
+
+    def locate(self, xy: Floats, found: ShortInts | None = None) -> Ints:
         """Return the bin of each record's offset at its edge, or the last one; -1 for non-finite coordinates."""
-        cell, near = self.cells.find(xy)
+        cell, near = self.cells.find(xy, found)
         along_road = (cell >= 0) & (cell < len(self.cells.streets))
         edge = np.where(along_road, cell, 0)
         wide, reach = self.wide[edge], self.cells.reach - ON_THE_ROAD
         beside = np.where(along_road, near.offset - ON_THE_ROAD, 0.0)
         number = np.clip(np.floor(beside / reach * wide).astype(np.int64), -1, wide - 1) + 1
-        found = np.where(along_road & (wide > 0), self.first[edge] + number, self.first[-1])
-        return np.where(cell == NOWHERE, NOWHERE, found)
+        place = np.where(along_road & (wide > 0), self.first[edge] + number, self.first[-1])
+        return np.where(cell == NOWHERE, NOWHERE, place)
 
     def borders(self, edge: int) -> Floats:
         """Return where the bins of an edge begin, and where the last one ends, in metres."""

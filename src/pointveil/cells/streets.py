@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pointveil.cells.arrays import NOWHERE, Floats, Ints
+from pointveil.cells.arrays import NOWHERE, Floats, Ints, ShortInts
 from pointveil.cells.nearest_segment import CandidateGrid
 from pointveil.cells.segments import Segments
 
@@ -60,11 +60,19 @@ class Streets:
         """Metres of each edge."""
         return self.segments.edge_lengths
 
-    def nearest(self, xy: Floats) -> Nearest:
-        """Return the nearest edge of each record, and where it lies along it; edge -1 for non-finite coordinates."""
+    def find(self, xy: Floats) -> ShortInts:
+        """Return the nearest straight segment of each record, or -1: all that `nearest` has to search for."""
+        with np.errstate(all="ignore"):
+            return self.search.nearest(np.asarray(xy, dtype=np.float64))[0].astype(np.int32)
+
+    def nearest(self, xy: Floats, found: ShortInts | None = None) -> Nearest:
+        """Return the nearest edge of each record, and where it lies along it; edge -1 for non-finite coordinates.
+
+        What `find` said of these records need not be searched for again.
+        """
         xy = np.asarray(xy, dtype=np.float64)
         with np.errstate(all="ignore"):
-            segment, offset = self.search.nearest(xy)
+            segment, offset = self.search.nearest(xy) if found is None else self.search.measured(xy, found)
         edge = np.where(segment == NOWHERE, NOWHERE, self.segments.edge[segment])
         return Nearest(edge, offset, xy, segment, self.segments)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -81,6 +81,18 @@ class Engine(Protocol):
 
     def forget(self) -> None:
         """Drop all that is held of the records."""
+
+
+@dataclass(frozen=True, eq=False)
+class FoundBefore:
+    """Cells that are handed, instead of codes, what was found of each record for an earlier question."""
+
+    reads_codes: ClassVar[bool] = True
+    cells: Any  # that have `found_by`
+
+    def locate(self, xy: Floats, found: Codes) -> Any:
+        """Return the cell of each record."""
+        return self.cells.locate(xy, *found)
 
 
 def tally_cells(cells: Any, xy: Floats, size: int, codes: Codes = (), votes: Ints | None = None) -> Ints:

@@ -46,8 +46,15 @@ class Likeness:
 
     def candidates(self, coordinates: Floats) -> Words:
         """Return the hashed cells of those of some records (n, 2) that may enter the sample; changes nothing."""
-        hashed = (self._hashed(coordinates[block]) for block in blocks(len(coordinates)))
-        return np.concatenate([self._cells[:0], *(cells[cells <= self._largest()] for cells in hashed)])
+        found, largest = [self._cells[:0]], self._largest()
+        for block in blocks(len(coordinates)):
+            cells = self._hashed(coordinates[block])
+            found.append(cells[cells <= largest])
+            if block.start == 0:  # most records are too many to be sorted; those that come first rule out most others
+                first = Likeness(None, *self.sample)
+                first.merge(found[-1])
+                largest = first._largest()
+        return np.concatenate(found)
 
     def digests(self) -> tuple[bytes, ...]:
         """Return a digest for each class that has enough cells, and one for all classes together."""
@@ -63,11 +70,12 @@ class Likeness:
     def _hashed(self, coordinates: Floats) -> Words:
         if self.transformer is not None:
             across, up = self.transformer.transform(coordinates[:, 0], coordinates[:, 1], errcheck=False)
-            coordinates = np.column_stack([across, up])
+        else:
+            across, up = coordinates.T
         with np.errstate(all="ignore"):
-            cells = np.floor(coordinates * PER_DEGREE + BORDER)
-            known = (np.abs(cells) <= 360 * PER_DEGREE).all(axis=1)  # and not NaN
-        across, up = cells[known].astype(np.int64).view(np.uint64).T
+            cells = [np.floor(axis * PER_DEGREE + BORDER) for axis in (across, up)]
+            known = np.logical_and(*(np.abs(axis) <= 360 * PER_DEGREE for axis in cells))  # and not NaN
+        across, up = (axis[known].astype(np.int64).view(np.uint64) for axis in cells)
         return mix(across * np.uint64(0x9E3779B97F4A7C15) ^ mix(up))
 
     @property

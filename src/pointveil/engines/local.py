@@ -4,7 +4,7 @@ import hashlib
 import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -14,7 +14,7 @@ from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, blocks
 from pointveil.cells.coded import Codes
 from pointveil.cells.side_by_side import side_by_side
 from pointveil.engines.at_most import AtMost, Part
-from pointveil.engines.base import VOTES, Tally
+from pointveil.engines.base import VOTES, FoundBefore, Tally, tried_alone
 from pointveil.engines.likeness import Likeness, mix
 from pointveil.engines.siphash import Numbers
 from pointveil.engines.spool import Spool
@@ -39,11 +39,24 @@ class Records(NamedTuple):
         return Records(steps.view(np.int32).reshape(-1, 2), tuple(each[rows] for each in self.codes))
 
 
-class Voted(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)
+class Voted:
     """Records, and the votes of each (n,), if they do not count as one each."""
 
     records: Records
     votes: Ints | None = None
+    found: dict[Any, Codes] = field(default_factory=dict)  # what the last search found of each, held with the records
+
+    def count(self, tally: Tally, xy: Floats) -> Ints:
+        """Return the counts that a tally asks for; what cells search for is searched for once for all questions."""
+        search = getattr(tally.cells, "found_by", None)
+        if search is None:
+            return tally.count(xy, self.records.codes, self.votes)
+        if search not in self.found:
+            found = tried_alone(lambda some, _: (search.find(some),), xy)
+            self.found.clear()
+            self.found[search] = found
+        return replace(tally, cells=FoundBefore(tally.cells)).count(xy, self.found[search], self.votes)
 
 
 class Cleaning(Protocol):
@@ -109,7 +122,7 @@ class LocalEngine:
 
             def count(one: Voted, chosen: list[int] = chosen) -> list[Ints]:
                 xy = self.cleaning.to_metres(one.records.steps)
-                return [tallies[number].count(xy, one.records.codes, one.votes) for number in chosen]
+                return [one.count(tallies[number], xy) for number in chosen]
 
             with closing(side_by_side(count, self._voted(of_kept=of_kept), self.threads)) as counted:
                 for counts in counted:

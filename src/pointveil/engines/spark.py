@@ -260,9 +260,9 @@ class Work:
     def _with_votes(self, batches: Iterator[Any], *, of_kept: bool) -> Iterator[Any]:
         engine, told = self._engine(), list[Any]()
         for part in self._parts(batches, told):
-            records, votes = engine._voted_in(part, of_kept=of_kept)  # noqa: SLF001 - as above
-            each = np.ones(len(records.steps), dtype=np.int64) if votes is None else votes
-            yield _rows(np.zeros(len(each)), np.vstack([each.view(np.uint64), as_words(records)]))
+            one = engine._voted_in(part, of_kept=of_kept)  # noqa: SLF001 - as above
+            each = np.ones(len(one.records.steps), dtype=np.int64) if one.votes is None else one.votes
+            yield _rows(np.zeros(len(each)), np.vstack([each.view(np.uint64), as_words(one.records)]))
         yield from (_rows(kind, _padded(np.vstack(of), 2 + len(self.codes))) for kind, *of in told)
 
     def _parts(self, batches: Iterator[Any], told: list[Any]) -> Iterator[Part]:

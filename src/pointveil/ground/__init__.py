@@ -10,7 +10,7 @@ from pointveil.ground.picking import pick_in_entries as pick_in_entries
 from pointveil.ground.quadtree import leaves_from_levels as leaves_from_levels
 from pointveil.ground.quadtree import pooled as pooled
 from pointveil.ground.quadtree import split_levels as split_levels
-from pointveil.ground.rasterizing import peopled_area as peopled_area
+from pointveil.ground.rasters import peopled_area as peopled_area
 from pointveil.ground.rasters import raster_of as raster_of
 from pointveil.ground.rounding import Rounding as Rounding
 from pointveil.ground.rounding import precision as precision

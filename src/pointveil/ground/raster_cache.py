@@ -7,6 +7,7 @@ import io
 import os
 import sys
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -45,28 +46,44 @@ def cache_file(digest: str, side: float, multiple: int) -> Path:
     return cache_folder() / f"raster-{VERSION}-{digest}-{side.hex()}-{multiple}.npz"
 
 
+def area_file(digest: str) -> Path:
+    """Return the file for the peopled area of this world."""
+    return cache_folder() / f"raster-{VERSION}-{digest}-area.npz"
+
+
 def read_cached(path: Path) -> Raster | None:
     """Return the raster that was kept, or None if there is none that is whole, and of this very name."""
+    found = read_values(path)
+    return None if found is None else Raster(**found)
+
+
+def write_cached(path: Path, raster: Raster) -> None:
+    """Keep a raster within the limit; where that is not possible, nothing is lost and nothing is left."""
+    write_values(path, {name: getattr(raster, name) for name in KEPT})
+
+
+def read_values(path: Path) -> dict[str, Any] | None:
+    """Return the values that were kept, or None if there are none that are whole, and of this very name."""
     try:
         with path.open("rb") as file:
             if file.read(DIGEST_BYTES) != _digest(path.name, file):
                 return None
             file.seek(DIGEST_BYTES)
             with np.load(file, allow_pickle=False) as kept:
-                found = Raster(**{name: _plain(name, kept[name]) for name in KEPT})
+                found = {name: _plain(name, kept[name]) for name in kept.files}
         os.utime(path)  # used now, so others are cleaned away first
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError):
         return None
     return found
 
 
-def write_cached(path: Path, raster: Raster) -> None:
-    """Keep a raster within the limit; where that is not possible, nothing is lost and nothing is left."""
+def write_values(path: Path, values: Mapping[str, Any]) -> None:
+    """Keep values within the limit, as a raster is."""
 
     def write(part: Path) -> None:
         with part.open("w+b") as file:
             file.write(bytes(DIGEST_BYTES))
-            np.savez(file, **{name: getattr(raster, name) for name in KEPT})
+            np.savez(file, **values)
             file.seek(DIGEST_BYTES)
             digest = _digest(path.name, file)
             file.seek(0)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,8 +70,7 @@ def road_lines(world: World) -> NDArray[Any]:
     return np.zeros(0, dtype=object) if world.roads is None else np.asarray(Network.of(world).edges.lines)
 
 
-@lru_cache(maxsize=8)
-def peopled_area(world: World) -> float:
+def measure_peopled(world: World) -> float:
     """Return the area of land near roads in square metres, or of all land where there are no roads."""
     lines = road_lines(world)
     width, height = world.size

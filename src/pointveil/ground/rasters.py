@@ -1,13 +1,14 @@
 """Rasters that were made once, also on rounded places: in memory as long as their world, and on disk."""
 
 import dataclasses
+from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from pointveil.cells import Raster
-from pointveil.ground.raster_cache import cache_file, read_cached, write_cached
-from pointveil.ground.rasterizing import make_raster
+from pointveil.ground.raster_cache import area_file, cache_file, read_cached, read_values, write_cached, write_values
+from pointveil.ground.rasterizing import make_raster, measure_peopled
 from pointveil.ground.rounding import Rounding, rounded_places
 from pointveil.world.world import World
 
@@ -38,6 +39,17 @@ def _read_or_make(world: World, side: float, multiple: int) -> Raster:
     if made.sites is None:
         write_cached(path, made)
     return made
+
+
+@lru_cache(maxsize=8)
+def peopled_area(world: World) -> float:
+    """Return the area of land near roads in square metres, measured once, or of all land where there are no roads."""
+    path = area_file(world.digest)
+    found = read_values(path)
+    if found is None:
+        found = {"area": measure_peopled(world)}
+        write_values(path, found)
+    return float(found["area"])
 
 
 def on_sites(raster: Raster, world: World, rounded_to: Rounding) -> Raster:

@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from pointveil.cells import ON_THE_ROAD, EdgeOffsets, KindOffsets, NestedGrid, RoadBins, Streets
-from pointveil.cells.arrays import Bools, Floats, Ints, numbered
+from pointveil.cells.arrays import Bools, Floats, Ints, blocks, numbered, rows
 from pointveil.errors import InputError
 from pointveil.estimate import project_parts, reconcile, round_to_total
 from pointveil.estimate.offset_laws import OffsetLaws, edge_laws, kind_laws
@@ -22,7 +23,7 @@ MOST_PARTS = 2**22  # no edges and far cells are cut into more parts, whatever t
 LEAST_LENGTH, LEAST_SIDE = 1.0, 5.0  # no part of an edge is shorter, and no part of a far cell narrower, in metres
 FAR_TRIES = 12  # places tried for a far point in its part, and then in its cell, to be on land and out of reach
 FAR_BLOCK = 2**17  # how many far points are placed at a time
-SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
+AT_ONCE = 2**16  # how many points are looked at at a time: a bound on memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,9 +105,9 @@ class AlongRoads:
         xy = np.empty((len(part), 2))
         xy[near] = self._beside(world, answers, part[near], stretch[near], rng)
         far = np.flatnonzero(~near)
-        blocks = math.ceil(len(far) / FAR_BLOCK)
-        for block in range(blocks):  # every n-th point, so that each block follows the distances of the whole city
-            some = far[block::blocks]
+        steps = math.ceil(len(far) / FAR_BLOCK)
+        for step in range(steps):  # every n-th point, so that each step follows the distances of the whole city
+            some = far[step::steps]
             xy[some] = _far_away(world, answers, part[some] - answers.bins.first[-1], rng)
         wet = np.flatnonzero(~world.on_land(xy))
         if len(wet):  # the few points that found no land near their place go anywhere on land
@@ -121,10 +122,12 @@ class AlongRoads:
         """Return a point beside its edge for each part."""
         beside = _Beside.start(world, answers, part, stretch, rng)
         misfits = np.flatnonzero(~beside.fit(np.arange(len(part))))
-        for _ in range(self.tries):
+        for number in range(self.tries):
+            beside.side[misfits] *= -1  # the other side of the road; after the first try, neither is new
+            if not number:
+                misfits = misfits[~beside.fit(misfits)]
             if not len(misfits):
                 break
-            misfits = beside.cross(misfits)
             misfits = beside.exchange(misfits, rng)
         wet = misfits[~world.on_land(beside.points(misfits))]
         beside.offset[wet] = 0.0
@@ -233,37 +236,43 @@ class _Beside:
     def points(self, which: Ints, offset: Floats | None = None) -> Floats:
         """Return where these points are, or would be at another offset."""
         away = self.side[which] * (self.offset[which] if offset is None else offset)
-        return np.asarray(self.place[which] + self.normal[which] * away[:, None])
+        return np.asarray(rows(self.place, which) + rows(self.normal, which) * away[:, None])
 
     def fit(self, which: Ints, offset: Floats | None = None) -> Bools:
         """Return which of these points are on land and nearer to their own edge than to any other."""
-        xy = self.points(which, offset)
-        fitting = self.world.on_land(xy)
-        fitting[fitting] = self.streets.nearest(xy[fitting]).edge == self.edge[which[fitting]]
+        fitting = np.empty(len(which), dtype=bool)
+        for block in blocks(len(which), AT_ONCE):
+            some = which[block]
+            xy = self.points(some, None if offset is None else offset[block])
+            dry = np.flatnonzero(self.world.on_land(xy))
+            fitting[block] = False
+            fitting[block.start + dry] = self.streets.nearest(rows(xy, dry)).edge == self.edge[some[dry]]
         return fitting
-
-    def cross(self, misfits: Ints) -> Ints:
-        """Try the other side of the road; return those that still do not fit."""
-        self.side[misfits] *= -1
-        return misfits[~self.fit(misfits)]
 
     def exchange(self, misfits: Ints, rng: np.random.Generator) -> Ints:
         """Let misfits exchange their offset with another point of their law, if both then fit; return the others."""
         other = self._partners(misfits, rng)
-        _, single = np.unique(other, return_index=True)
-        single = single[~np.isin(other[single], misfits)]
-        mine, other = misfits[single], other[single]
-        happy = self.fit(mine, self.offset[other])
-        happy[happy] = self.fit(other[happy], self.offset[mine[happy]])
-        mine, other = mine[happy], other[happy]
+        free = np.ones(len(self.edge), dtype=bool)
+        free[misfits] = False
+        single = np.flatnonzero(free[other])
+        single = single[np.unique(other[single], return_index=True)[1]]  # each is asked by the first only
+        happy = single[self.fit(misfits[single], self.offset[other[single]])]
+        happy = happy[self.fit(other[happy], self.offset[misfits[happy]])]
+        mine, other = misfits[happy], other[happy]
         self.offset[mine], self.offset[other] = self.offset[other], self.offset[mine]
-        return np.setdiff1d(misfits, mine)
+        return np.delete(misfits, happy)
 
     def _partners(self, misfits: Ints, rng: np.random.Generator) -> Ints:
         """Return a random point of the same law for each misfit."""
-        order = np.argsort(self.law, kind="stable")
-        first, last = (np.searchsorted(self.law[order], self.law[misfits], side) for side in SIDES)
-        return np.asarray(order[first + (rng.random(len(misfits)) * (last - first)).astype(np.int64)])
+        order, first = self._by_law
+        law = self.law[misfits]
+        chosen = first[law] + (rng.random(len(misfits)) * (first[law + 1] - first[law])).astype(np.int64)
+        return np.asarray(order[chosen])
+
+    @cached_property
+    def _by_law(self) -> tuple[Ints, Ints]:
+        """All points in the order of their laws, and where in it those of each law begin."""
+        return np.argsort(self.law, kind="stable"), np.concatenate([[0], np.cumsum(np.bincount(self.law))])
 
 
 def _far_away(world: World, answers: RoadAnswers, part: Ints, rng: np.random.Generator) -> Floats:
@@ -296,5 +305,9 @@ def _one_each(owner: Ints, weight: Floats, rng: np.random.Generator) -> Ints:
     """Return one index for each owner that there is, by weight; owners rise."""
     # Of exponential waiting times, the shortest is the i-th with a chance in proportion to its rate, here its weight.
     wait = rng.exponential(size=len(owner)) / np.maximum(weight, 1e-300)
-    order = np.lexsort((wait, owner))
-    return np.asarray(order[np.flatnonzero(np.diff(owner[order], prepend=-1))])
+    first = np.flatnonzero(np.diff(owner, prepend=-1))
+    if not len(first):
+        return first
+    shortest = np.repeat(np.minimum.reduceat(wait, first), np.diff(first, append=len(owner)))
+    found = np.flatnonzero(wait == shortest)
+    return found[np.flatnonzero(np.diff(owner[found], prepend=-1))]

@@ -30,6 +30,8 @@ class Cells(Protocol):
     Cells that are made of finer ones may say so: `base` are those cells, and `of_base` (len(base),) says in which one
     each lies, or -1. The finer ones are then counted once for all questions that are made of them. `key`, if there is
     one, is the same for cells that are the same, and `beside` of base cells are others to count in the same reading.
+    `found_by`, if there is one, is shared by several cells: its `find` says something of each point by itself, a whole
+    number, which is found once for all their questions, and which `locate` takes as a second argument.
     """
 
     def __len__(self) -> int: ...
