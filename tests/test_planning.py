@@ -38,7 +38,7 @@ def test_people_are_planned_for_by_the_points_used_of_one(world: World) -> None:
     assert all(each.worth < single.worth for each in planned.forecasts)
     errors = [each.count_error for each in planned.forecasts]
     assert max(errors) < 2 * min(errors)  # that all have six points, which bins tell badly, spoils no row
-    assert "with at most" in planned.recommendation
+    assert "of each person at most" in planned.recommendation
 
 
 def test_what_kept_columns_cost_is_taken_off(world: World) -> None:

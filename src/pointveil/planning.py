@@ -51,7 +51,7 @@ class Forecast:
 
     def __str__(self) -> str:
         worth = f"{self.worth:.0%} of its size" if self.worth < 1 else "its size or more"
-        used = "" if self.max_points is None else f", with at most {self.max_points} points of one person"
+        used = "" if self.max_points is None else f", of each person at most {self.max_points}"
         off = f"a count of {self.count:,} within 500 m is off by {self.count_error:,.0f} on average"
         return f"epsilon {self.epsilon}{used}: {off}; worth a real sample of {worth}"
 
