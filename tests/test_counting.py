@@ -79,13 +79,14 @@ def test_a_projected_release_takes_areas_in_degrees_and_in_its_own_crs() -> None
     assert int(made.count(AREA)) > 0
 
 
-def test_slices_of_time_are_counted_by_moment_and_by_bin(released: pv.SyntheticPoints) -> None:
-    morning = released.count(AREA, time=("2024-05-01T06:00", "2024-05-01T12:00"))
+def test_slices_of_time_are_counted_by_moment(released: pv.SyntheticPoints) -> None:
+    six, noon = "2024-05-01T06:00", "2024-05-01T12:00"
+    morning = released.count(AREA, time=(six, noon))
 
-    assert str(morning) == str(released.count(AREA, time=slice(6, 12)))
-    assert int(morning) + int(released.count(AREA, time=(12, None))) + int(released.count(AREA, time=(None, 6))) == int(
-        released.count(AREA)
-    )
+    assert str(morning) == str(released.count(AREA, time=slice(six, noon)))
+    assert int(morning) + int(released.count(AREA, time=(noon, None))) + int(
+        released.count(AREA, time=(None, six))
+    ) == int(released.count(AREA))
     assert 0.15 < int(morning) / int(released.count(AREA)) < 0.35
     assert morning.margin is not None
     assert morning.margin > 0
@@ -144,6 +145,11 @@ def test_values_and_numbers_are_counted_with_where(with_kinds: pv.SyntheticPoint
 def test_values_that_are_not_kept_are_refused(where: Any, complaint: str, with_kinds: pv.SyntheticPoints) -> None:
     with pytest.raises(InputError, match=complaint):
         with_kinds.count(AREA, where=where)
+
+
+def test_hours_of_a_time_with_dates_are_refused(released: pv.SyntheticPoints) -> None:
+    with pytest.raises(InputError, match="keeps moments"):
+        released.count(AREA, time=(8, 10))
 
 
 def test_without_a_kept_time_there_is_no_slice(people_file: Path, world: pv.World) -> None:

@@ -114,7 +114,7 @@ def test_a_uniform_grid_puts_people_where_nobody_is_and_has_no_margins(helsinki:
     made = pv.synthesize(Vault.open(places[:3000], world, epsilon=1, ledger=None), "ugrid-uni", seed=1)
 
     assert made.statement.margins is None
-    assert "no margin" in str(made.count((*places[0], 200.0)))
+    assert "no margin: an even grid" in str(made.count((*places[0], 200.0)))
 
 
 @pytest.mark.parametrize("points", [1, 100])

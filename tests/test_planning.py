@@ -36,6 +36,9 @@ def test_people_are_planned_for_by_the_points_used_of_one(world: World) -> None:
     assert [each.max_points for each in planned.forecasts] == [1, 2, 4, 6]
     single = pv.plan(world, points=9000, epsilons=[2], method="ugrid-uni").forecasts[0]
     assert all(each.worth < single.worth for each in planned.forecasts)
+    errors = [each.count_error for each in planned.forecasts]
+    assert max(errors) < 2 * min(errors)  # that all have six points, which bins tell badly, spoils no row
+    assert "of each person at most" in planned.recommendation
 
 
 def test_what_kept_columns_cost_is_taken_off(world: World) -> None:

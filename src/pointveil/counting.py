@@ -23,6 +23,8 @@ from pointveil.world.projection import Projection
 Floats = NDArray[np.float64]
 CORNERS = 64  # of a quarter of a circle
 NO_MARGIN = "no margin: the statement of this release has none"
+BY_PERSON = "no margin: by person, busy persons weigh less than their points, and nothing tells by how much in a place"
+EVEN_GRID = "no margin: an even grid leaves people where nobody is, by more than can be told"
 AREAS = (
     "a polygon, a GeoDataFrame or GeoSeries of polygons, (x, y, radius in metres), or bounds (west, south, east, north)"
 )
@@ -38,10 +40,13 @@ class Count:
         The number of people.
     margin
         Nine in ten intervals of `value` ± `margin` hold the number in the real file; None if that is not known.
+    why
+        Why there is no margin, if there is none.
     """
 
     value: int
     margin: float | None
+    why: str = NO_MARGIN
 
     @property
     def low(self) -> float | None:
@@ -54,12 +59,20 @@ class Count:
         return None if self.margin is None else self.value + self.margin
 
     def __str__(self) -> str:
-        return f"{self.value:,} ({NO_MARGIN})" if self.margin is None else f"{self.value:,} ± {round(self.margin):,}"
+        return f"{self.value:,} ({self.why})" if self.margin is None else f"{self.value:,} ± {round(self.margin):,}"
 
     __repr__ = __str__
 
     def __int__(self) -> int:
         return self.value
+
+
+def why_none(statement: Statement) -> str:
+    """Return why a release has no margins."""
+    if statement.people is not None:
+        return BY_PERSON
+    even = statement.method is not None and statement.method.name.startswith("ugrid-")
+    return EVEN_GRID if even else NO_MARGIN
 
 
 def estimate(rows: float, total_rows: int, area: float, statement: Statement, share: float = 1.0) -> Count:
@@ -76,7 +89,7 @@ def estimate(rows: float, total_rows: int, area: float, statement: Statement, sh
     """
     margins = statement.margins
     if margins is None:
-        return Count(round(rows), None)
+        return Count(round(rows), None, why_none(statement))
     people = rows * margins.people / max(total_rows, 1)
     # Where a row stands for several people, a count of rows is a sample too.
     sampled = people * max(margins.people / max(total_rows, 1) - 1, 0.0)
@@ -185,7 +198,7 @@ def _numbers_of(value: Any, column: Number) -> NDArray[np.bool_]:
 
 
 def bins_of(time: Any, column: Time) -> NDArray[np.bool_]:
-    """Return which bins of a column are in a slice of time: (from, to), moments or numbers of bins; `to` is outside."""
+    """Return which bins of a column are in a slice of time, (from, to): moments or hours of a pattern; `to` is out."""
     ends = (time.start, time.stop) if isinstance(time, slice) else time
     if not isinstance(ends, tuple | list) or len(ends) != 2:
         raise InputError("Give time= as (from, to), such as ('2014-04-07', '2014-04-08') or, of a pattern, (8, 10).")
@@ -197,8 +210,12 @@ def bins_of(time: Any, column: Time) -> NDArray[np.bool_]:
 
 def _number(end: Any, start: NDArray[np.int64], column: Time) -> int | None:
     """Return the number of the bin in which a moment lies, or of the next if it lies between."""
-    if end is None or isinstance(end, int | np.integer):
-        return None if end is None else int(end)
+    if end is None:
+        return None
+    if isinstance(end, int | np.integer):
+        if column.dated:
+            raise InputError(f"'{column.name}' keeps moments: give them, such as time=('2014-04-07', '2014-04-08').")
+        return int(end)
     if not column.dated:
         raise InputError(f"'{column.name}' keeps the {column.resolution}: give whole hours, such as time=(8, 10).")
     try:

@@ -51,10 +51,9 @@ class Forecast:
 
     def __str__(self) -> str:
         worth = f"{self.worth:.0%} of its size" if self.worth < 1 else "its size or more"
-        off = f"off by {self.count_error:,.0f} on average"
-        return (
-            f"epsilon {self.epsilon}: a count of {self.count:,} within 500 m is {off}; worth a real sample of {worth}"
-        )
+        used = "" if self.max_points is None else f", of each person at most {self.max_points}"
+        off = f"a count of {self.count:,} within 500 m is off by {self.count_error:,.0f} on average"
+        return f"epsilon {self.epsilon}{used}: {off}; worth a real sample of {worth}"
 
 
 @dataclass(frozen=True)
@@ -76,8 +75,7 @@ class Plan:
         """The recommendation in a sentence or two."""
         chosen = self.recommended
         if chosen is not None:
-            used = "" if chosen.max_points is None else f", with at most {chosen.max_points} points of one person"
-            return f"Take {chosen}{used}."
+            return f"Take {chosen}."
         usual = [each for each in self.forecasts if Fraction(each.epsilon) <= MOST_ADVISED] or [*self.forecasts]
         if all(each.stops for each in usual):
             who = "points" if usual[0].max_points is None else "persons"
@@ -186,7 +184,7 @@ class Crowd:
 def _forecast(
     crowd: Crowd, method: Method, epsilon: Fraction, limit: int | None, scale: int, for_places: Fraction
 ) -> Forecast:
-    world, most, paid = crowd.world, limit or 1, epsilon * for_places
+    world, paid = crowd.world, epsilon * for_places
     check_method(method, world, paid, "owner" if limit else None, limit)
     x, y = world.projection.from_metres(crowd.xy).T
     table = pa.table({"x": x, "y": y, "owner": crowd.owner})
@@ -198,10 +196,11 @@ def _forecast(
     xy = world.projection.to_metres(made.coordinates)
     pair = Comparison(crowd.xy, xy, world, SEED)
     real, synthetic = pair.counts_within(RADIUS)
-    fewer = len(crowd.xy) / max(len(xy), 1)  # where only some points of a person are used, counts are scaled up
+    # By person, counts are compared as shares: noisy answers tell how many points people have, but badly of invented
+    # ones who all have equally many.
+    alike = len(crowd.xy) / max(len(xy), 1) if limit else 1.0
     each = int(np.bincount(crowd.owner).max())
-    used = min(most, each) / each if limit else 1.0
-    error = np.abs(real - synthetic * (fewer if used < 1 else 1.0)).mean() * scale if len(real) else 0.0
+    error = np.abs(real - synthetic * alike).mean() * scale if len(real) else 0.0
     in_squares = crowd.error_of(xy)
     share = method.shares()[TOTAL] * paid
     cells = 1 if limit else len(method.total_cells(world, paid, world.projection.crs))

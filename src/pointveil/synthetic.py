@@ -231,7 +231,7 @@ class SyntheticPoints:
 
         The area is a polygon, a GeoDataFrame or GeoSeries of polygons (together), (x, y, radius in metres), or bounds
         (west, south, east, north), in `crs`; by default in its own or the file's, or in longitude and latitude.
-        `time` is (from, to) where a time is kept: moments, or numbers of bins such as hours of a pattern; `to` is
+        `time` is (from, to) where a time is kept: moments, or whole hours of a pattern; `to` is
         outside. `where` names values of other kept columns: {"kind": "visitor"}, a list of values, or (from, to) of a
         number. Nine in ten such intervals hold the count of the real file; a count of a release whose statement has no
         margins says so.

@@ -92,6 +92,18 @@ def test_the_same_table_comes_out_each_time_and_json_says_what_it_has(folder: Pa
     }  # fmt: skip
 
 
+def test_without_margins_it_says_why(folder: Path) -> None:
+    world = city()
+    lon, lat = world.projection.from_metres(people(world, count=2_000)).T
+    vault = Vault.open(pa.table({"lon": lon, "lat": lat}), world, epsilon=2, ledger=None)
+    pv.survey(vault, "ugrid-uni").write(folder / "even.survey", key=None)
+
+    by = ["--by", str(folder / "districts.gpkg")]
+    done = RUN.invoke(app, ["table", str(folder / "even.survey"), str(folder / "even.csv"), *by])
+
+    assert "with no margin: an even grid" in done.output
+
+
 @pytest.mark.parametrize(
     ("output", "options", "complaint"),
     [

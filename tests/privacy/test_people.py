@@ -10,6 +10,7 @@ import pytest
 import pointveil as pv
 from pointveil.errors import StoppedError, VerificationError
 from pointveil.estimate.sizes import ENDS, learn_sizes, part_for_sizes
+from pointveil.evaluation.report.readings import cards
 from pointveil.releases import is_noise
 from pointveil.statement import Statement, digest_of, parse_statement
 from pointveil.surveys import Survey
@@ -145,3 +146,29 @@ def test_the_fewer_persons_the_more_is_spent_on_their_numbers_of_points() -> Non
     parts = [part_for_sizes(persons, Fraction(1)) for persons in (100, 400, 4000, 400_000)]
 
     assert parts == [None, Fraction(1, 10), Fraction(1, 20), Fraction(1, 100)]
+
+
+def test_who_reads_a_release_by_person_is_told_what_a_row_is_and_why_there_are_no_margins(plain_world: World) -> None:
+    table = people([2] * 2000 + [200] * 100)
+    made = pv.synthesize(Vault.rehearse(table, plain_world, epsilon=2, seed=3, person="who"), seed=1)
+    known = made.statement.people
+    assert known is not None
+
+    told = str(made.statement)
+    assert f"with {known.points:,} ± {known.points_margin:,} points" in told
+    assert known.row in told
+    assert "busy persons weigh less" in str(made.count((10.004, 50.005, 200)))
+
+
+def test_an_evaluation_by_person_says_why_there_are_not_as_many_and_compares_shares(plain_world: World) -> None:
+    table = people([2] * 2000 + [200] * 100)
+    made = pv.synthesize(Vault.rehearse(table, plain_world, epsilon=2, seed=3, person="who"), seed=1)
+    assert made.statement.people is not None
+
+    found = pv.evaluate(table, made, plain_world, measures=["nce_shifted_100", "total_count", "off_land"])
+
+    assert found.by_person == made.statement.people
+    assert made.statement.people.estimate in " ".join(found.warnings())
+    place, total = (card for card in cards(found) if card.level != "none" or "rows" in card.sentence)
+    assert place.answer.startswith(f"{1 - found.values['nce_shifted_100'] / 2:.0%} in")
+    assert made.statement.people.estimate in total.sentence

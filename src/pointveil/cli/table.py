@@ -28,7 +28,8 @@ def table(
 
     pointveil table porto.survey hexagons.gpkg --by h3:9
     """
-    from pointveil.counting import NO_MARGIN
+    from pointveil.counting import why_none
+    from pointveil.surveys import Survey
     from pointveil.tabling import table as count
 
     with stage("Counting", quiet=quiet or json):
@@ -38,4 +39,5 @@ def table(
         names = counted.column_names
         print_json({"output": str(output), "rows": len(counted), "columns": names, "margins": known})
     else:
-        tell(f"Wrote {len(counted):,} counts to {output}{'.' if known else f', with {NO_MARGIN}.'}", quiet=quiet)
+        why = "" if known else f", with {why_none(Survey.read(survey).statement)}"
+        tell(f"Wrote {len(counted):,} counts to {output}{why}.", quiet=quiet)

@@ -12,6 +12,7 @@ from pointveil.evaluation.kept import Bins
 from pointveil.evaluation.points import compare
 from pointveil.evaluation.registry import MEASURES, Measure
 from pointveil.files.whole import refuse_existing
+from pointveil.statement import People
 from pointveil.world import World
 
 BANNER = "contains real points: do not share"  # stands on every output of this folder
@@ -96,17 +97,24 @@ class Evaluation:
         if self.real_left_out > self.real_points:
             total = self.real_points + self.real_left_out
             found.append(f"{self.real_left_out:,} of {total:,} real points are not on the world's land.")
-        about = self.compared.statement
-        if about is not None and about.people is not None:
+        if self.by_person is not None:
             found.append(
-                f"The release is by person: rows are compared as shares of all rows, and persons with more than "
-                f"{about.people.max_points} points weigh less in it than in the real file."
+                f"The release is by person. It has as many rows as noisy answers tell: {self.by_person.estimate}. Rows "
+                f"are compared as shares of all rows. Whoever has more than {self.by_person.max_points} counts as "
+                f"{self.by_person.max_points}: busy persons weigh less than in the real file."
             )
+        about = self.compared.statement
         if about is not None and about.domain.world_sha256 != self.compared.world.digest:
             found.append(
                 f"{self.compared.names[1]} was made for another world: give the one that it was released with."
             )
         return found
+
+    @property
+    def by_person(self) -> People | None:
+        """What a row stands for, if the release is by person."""
+        about = None if self.comparison is None else self.comparison.statement
+        return None if about is None else about.people
 
     @property
     def compared(self) -> Comparison:

@@ -171,6 +171,17 @@ class People(Part):
     most_seen: Positive  # the most points that so many persons have as stand out from noise
     row: Text
 
+    @property
+    def estimate(self) -> str:
+        """How many points noisy answers tell, in words."""
+        if self.points_margin is None:
+            return f"at most {self.points:,} points, {self.max_points} for each"
+        told = f"{self.points:,} ± {self.points_margin:,} points"
+        return f"{told}, without those of persons who have more than {self.most_seen:,}"
+
+    def __str__(self) -> str:
+        return f"There seem to be {self.persons:,} ± {self.persons_margin:,} persons, with {self.estimate}. {self.row}"
+
 
 ROW = (
     "One row stands for one point, as far as their number is known. Whoever has more than {points} counts as {points}, "
@@ -364,6 +375,7 @@ class Statement(Part):
             "Epsilon was spent on:",
             *(f"  {question.epsilon:>12}  {question.purpose}" for question in self.questions),
             f"  {self.guarantee.epsilon:>12}  in all",
+            *([] if self.people is None else [str(self.people)]),
         ]
         if self.prior is not None:
             name = shown(self.prior.name).replace("\n", "\\n")

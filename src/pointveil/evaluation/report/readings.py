@@ -41,7 +41,9 @@ def _level(value: float, good: float, fair: float) -> Level:
 
 
 def _places(result: Evaluation, value: float) -> Answer:
-    share = result.synthetic_points / result.real_points if result.real_points else 1.0
+    # By person, rows were compared as shares of all rows.
+    alike = not result.real_points or result.by_person is not None
+    share = 1.0 if alike else result.synthetic_points / result.real_points
     # Of the real points, by squares that have as many synthetic ones.
     right = min(max(0.0, (1 + share - value) / 2), 1.0)
     return (
@@ -83,6 +85,13 @@ def _roads(result: Evaluation, apart: float) -> Answer:
 def _total(result: Evaluation, value: float) -> Answer:
     wet = result.values.get("off_land", 0.0)
     water = "none in water" if wet == 0 else f"{wet:.2%} in water or outside"
+    known = result.by_person
+    if known is not None:
+        return (
+            f"{result.synthetic_points:,} for {result.real_points:,}",
+            f"By person, there are as many rows as noisy answers tell: {known.estimate}; {water}.",
+            "none" if wet == 0 else _level(10 * wet, 0.01, 0.05),
+        )
     return (
         f"{result.synthetic_points:,} for {result.real_points:,}",
         f"The total is off by {value:.2%}; {water}.",

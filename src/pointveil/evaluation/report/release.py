@@ -19,7 +19,7 @@ from pointveil.evaluation.report.readings import Card
 from pointveil.statement import Margins, Statement
 from pointveil.world import World
 
-NOT_ASKED = "the real points were not used. It may be off by a third."
+NOT_ASKED = "the real points were not used. It may be off by a third, and of methods other than veil by more."
 WORTH = (
     "A plain sample of so many real records would be as right about 100 m squares; predicted from the answers alone."
 )
