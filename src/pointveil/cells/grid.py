@@ -70,13 +70,15 @@ class Grid:
     def rectangles(self) -> Floats:
         """Return west, south, east and north of each cell."""
         across, along = self.edges
-        west, east = np.tile(across[:-1], self.rows), np.tile(across[1:], self.rows)
-        south, north = np.repeat(along[:-1], self.columns), np.repeat(along[1:], self.columns)
-        return np.column_stack([west, south, east, north])
+        found = np.empty((self.rows, self.columns, 4))
+        found[..., 0], found[..., 2] = across[:-1], across[1:]
+        found[..., 1], found[..., 3] = along[:-1, np.newaxis], along[1:, np.newaxis]
+        return found.reshape(-1, 4)
 
     def polygons(self, which: Ints) -> NDArray[Any]:
         """Return these cells as polygons."""
-        return np.asarray(shapely.box(*self.rectangles()[which].T))
+        (across, along), (row, column) = self.edges, np.divmod(which, self.columns)
+        return np.asarray(shapely.box(across[column], along[row], across[column + 1], along[row + 1]))
 
 
 def _interval(values: Floats, edges: Floats) -> Ints:

@@ -50,10 +50,8 @@ def clip_to_land(regions: Regions, world: World) -> LandOf:
         crossed = np.flatnonzero(~dry_or_wet)
         sides = rectangles[:, 2:] - rectangles[:, :2]
         area = np.where(whole, sides.prod(axis=1), 0.0)
-    clipped = np.full(len(regions), None, dtype=object)
-    clipped[crossed] = _clip(regions.polygons(crossed), world)
-    triangles = Triangulation.of(clipped)
-    area = area + np.bincount(triangles.region, weights=triangles.areas, minlength=len(regions))
+    triangles = Triangulation.of(_clip(regions.polygons(crossed), world), crossed, len(regions))
+    area += triangles.region_areas
     return LandOf(area, rectangles, whole, triangles)
 
 
@@ -68,13 +66,12 @@ def _clip(polygons: NDArray[Any], world: World) -> NDArray[Any]:
 
 
 def _pick_in_rectangles(rectangles: Floats, region: NDArray[Any], rng: np.random.Generator) -> Floats:
-    corner = np.ascontiguousarray(rectangles[:, :2])
-    size = rectangles[:, 2:] - corner
     xy = np.empty((len(region), 2))
     for block in blocks(len(region)):
         rng.random(out=xy[block])
-        xy[block] *= size.take(region[block], axis=0)
-        xy[block] += corner.take(region[block], axis=0)
+        low, high = np.hsplit(rectangles.take(region[block], axis=0), 2)
+        xy[block] *= high - low
+        xy[block] += low
     return xy
 
 
@@ -82,9 +79,12 @@ def sort_rectangles(rectangles: Floats, world: World) -> tuple[Bools, Bools]:
     """Return which rectangles are wholly land, and which are wholly land or wholly water."""
     if isinstance(world.land_test, PlainBox):
         return np.ones(len(rectangles), dtype=bool), np.ones(len(rectangles), dtype=bool)
-    crossed = _crossed_by_shore(rectangles, world)
-    middle = (rectangles[:, :2] + rectangles[:, 2:]) / 2
-    return ~crossed & world.on_land(middle), ~crossed
+    dry, decided = (np.empty(len(rectangles), dtype=bool) for _ in range(2))
+    for block in blocks(len(rectangles)):
+        low, high = np.hsplit(rectangles[block], 2)
+        decided[block] = ~_crossed_by_shore(rectangles[block], world)
+        dry[block] = decided[block] & world.on_land((low + high) / 2)
+    return dry, decided
 
 
 def _crossed_by_shore(rectangles: Floats, world: World) -> Bools:
