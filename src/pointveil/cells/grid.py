@@ -67,18 +67,19 @@ class Grid:
         """Return the south-west corner of each cell."""
         return self.rectangles()[:, :2]
 
-    def rectangles(self) -> Floats:
-        """Return west, south, east and north of each cell."""
-        across, along = self.edges
-        found = np.empty((self.rows, self.columns, 4))
-        found[..., 0], found[..., 2] = across[:-1], across[1:]
-        found[..., 1], found[..., 3] = along[:-1, np.newaxis], along[1:, np.newaxis]
-        return found.reshape(-1, 4)
+    def rectangles(self, which: NDArray[Any] | None = None) -> Floats:
+        """Return west, south, east and north of each cell, or of these."""
+        number, (across, along) = np.arange(len(self)) if which is None else which, self.edges
+        row = number // self.columns
+        column = number - row * self.columns  # three times as fast as divmod
+        found = np.empty((len(number), 4))
+        for place, (edges, at) in enumerate(((across, column), (along, row), (across, column + 1), (along, row + 1))):
+            found[:, place] = edges.take(at)
+        return found
 
     def polygons(self, which: Ints) -> NDArray[Any]:
         """Return these cells as polygons."""
-        (across, along), (row, column) = self.edges, np.divmod(which, self.columns)
-        return np.asarray(shapely.box(across[column], along[row], across[column + 1], along[row + 1]))
+        return np.asarray(shapely.box(*self.rectangles(which).T))
 
 
 def _interval(values: Floats, edges: Floats) -> Ints:

@@ -23,7 +23,7 @@ class LandOf:
     """The land of each region."""
 
     area: Floats  # square metres of land in each region
-    rectangles: Floats | None  # the outlines of regions that are rectangles, or None
+    rectangles: Regions | None  # the regions, if they are rectangles, or None
     whole: Bools  # which regions are rectangles wholly on land
     triangles: Triangulation  # the land of all other regions
 
@@ -40,19 +40,19 @@ class LandOf:
 
 def clip_to_land(regions: Regions, world: World) -> LandOf:
     """Return the land of each region; work goes only into regions that the water's edge crosses."""
-    rectangles = regions.rectangles()
-    if rectangles is None:
-        whole = np.zeros(len(regions), dtype=bool)
-        crossed = np.arange(len(regions))
-        area = np.zeros(len(regions))
-    else:
-        whole, dry_or_wet = sort_rectangles(rectangles, world)
-        crossed = np.flatnonzero(~dry_or_wet)
+    count = len(regions)
+    whole, decided, area = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool), np.zeros(count)
+    are_rectangles = regions.rectangles(np.arange(0)) is not None
+    for block in blocks(count if are_rectangles else 0):  # some at a time: there may be many
+        rectangles = regions.rectangles(np.arange(block.start, block.stop))
+        assert rectangles is not None  # noqa: S101 - all are
+        whole[block], decided[block] = sort_rectangles(rectangles, world)
         sides = rectangles[:, 2:] - rectangles[:, :2]
-        area = np.where(whole, sides.prod(axis=1), 0.0)
-    triangles = Triangulation.of(_clip(regions.polygons(crossed), world), crossed, len(regions))
+        area[block] = np.where(whole[block], sides.prod(axis=1), 0.0)
+    crossed = np.flatnonzero(~decided)
+    triangles = Triangulation.of(_clip(regions.polygons(crossed), world), crossed, count)
     area += triangles.region_areas
-    return LandOf(area, rectangles, whole, triangles)
+    return LandOf(area, regions if are_rectangles else None, whole, triangles)
 
 
 def _clip(polygons: NDArray[Any], world: World) -> NDArray[Any]:
@@ -65,11 +65,11 @@ def _clip(polygons: NDArray[Any], world: World) -> NDArray[Any]:
     return result
 
 
-def _pick_in_rectangles(rectangles: Floats, region: NDArray[Any], rng: np.random.Generator) -> Floats:
+def _pick_in_rectangles(regions: Regions, region: NDArray[Any], rng: np.random.Generator) -> Floats:
     xy = np.empty((len(region), 2))
     for block in blocks(len(region)):
         rng.random(out=xy[block])
-        low, high = np.hsplit(rectangles.take(region[block], axis=0), 2)
+        low, high = np.hsplit(np.asarray(regions.rectangles(region[block])), 2)
         xy[block] *= high - low
         xy[block] += low
     return xy
@@ -79,12 +79,9 @@ def sort_rectangles(rectangles: Floats, world: World) -> tuple[Bools, Bools]:
     """Return which rectangles are wholly land, and which are wholly land or wholly water."""
     if isinstance(world.land_test, PlainBox):
         return np.ones(len(rectangles), dtype=bool), np.ones(len(rectangles), dtype=bool)
-    dry, decided = (np.empty(len(rectangles), dtype=bool) for _ in range(2))
-    for block in blocks(len(rectangles)):
-        low, high = np.hsplit(rectangles[block], 2)
-        decided[block] = ~_crossed_by_shore(rectangles[block], world)
-        dry[block] = decided[block] & world.on_land((low + high) / 2)
-    return dry, decided
+    crossed = _crossed_by_shore(rectangles, world)
+    middle = (rectangles[:, :2] + rectangles[:, 2:]) / 2
+    return ~crossed & world.on_land(middle), ~crossed
 
 
 def _crossed_by_shore(rectangles: Floats, world: World) -> Bools:
