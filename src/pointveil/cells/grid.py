@@ -71,7 +71,7 @@ class Grid:
         """Return west, south, east and north of each cell, or of these."""
         number, (across, along) = np.arange(len(self)) if which is None else which, self.edges
         row = number // self.columns
-        column = number - row * self.columns  # three times as fast as divmod
+        column = number - row * self.columns  # far faster than divmod
         found = np.empty((len(number), 4))
         for place, (edges, at) in enumerate(((across, column), (along, row), (across, column + 1), (along, row + 1))):
             found[:, place] = edges.take(at)
