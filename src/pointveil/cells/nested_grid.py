@@ -53,17 +53,18 @@ class NestedGrid:
                 found[block] = np.where(cell == NOWHERE, cell, self.first[known] + row * self.sides[known] + column)
         return found
 
-    def rectangles(self) -> Floats:
-        """Return west, south, east and north of each part."""
-        owner = self.owner
-        row, column = np.divmod(np.arange(len(self)) - self.first[owner], self.sides[owner])
+    def rectangles(self, which: NDArray[Any] | None = None) -> Floats:
+        """Return west, south, east and north of each part, or of these."""
+        number = np.arange(len(self)) if which is None else which
+        owner = self.owner[number]
+        row, column = np.divmod(number - self.first[owner], self.sides[owner])
         west, south = self._edge(owner, column, 0), self._edge(owner, row, 1)
         east, north = self._edge(owner, column + 1, 0), self._edge(owner, row + 1, 1)
         return np.column_stack([west, south, east, north])
 
     def polygons(self, which: Ints) -> NDArray[Any]:
         """Return these parts as polygons."""
-        return np.asarray(shapely.box(*self.rectangles()[which].T))
+        return np.asarray(shapely.box(*self.rectangles(which).T))
 
     def _along(self, values: Floats, cell: Ints, axis: int) -> Ints:
         """Return the column (axis 0) or row (axis 1) of the part within its coarse cell."""

@@ -18,5 +18,5 @@ class Regions(Protocol):
     def polygons(self, which: Ints) -> NDArray[Any]:
         """Return the outlines of these regions, not clipped to land."""
 
-    def rectangles(self) -> Floats | None:
-        """Return west, south, east, north of every region if all are rectangles, else None."""
+    def rectangles(self, which: NDArray[Any] | None = None) -> Floats | None:
+        """Return west, south, east, north of every region, or of these, if all are rectangles; else None."""

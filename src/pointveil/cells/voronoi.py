@@ -40,7 +40,7 @@ class Voronoi:
         found[inside] = _nearest(self._tree, xy[inside])
         return found
 
-    def rectangles(self) -> None:
+    def rectangles(self, which: NDArray[Any] | None = None) -> None:  # noqa: ARG002 - as all regions
         """Say that these regions are no rectangles."""
         return
 

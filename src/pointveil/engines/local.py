@@ -117,18 +117,20 @@ class LocalEngine:
 
     def sums(self, tallies: Sequence[Tally]) -> list[Ints]:
         """Return the counts that each tally asks for, all from one reading."""
-        totals = [np.zeros(tally.size, dtype=np.int64) for tally in tallies]
+        totals, adding = [np.zeros(tally.size, dtype=np.int64) for tally in tallies], threading.Lock()
         for of_kept in sorted({tally.of_kept for tally in tallies}):
             chosen = [number for number, tally in enumerate(tallies) if tally.of_kept == of_kept]
 
-            def count(one: Voted, chosen: list[int] = chosen) -> list[Ints]:
+            def count(one: Voted, chosen: list[int] = chosen) -> None:
                 xy = self.cleaning.to_metres(one.records.steps)
-                return [one.count(tallies[number], xy) for number in chosen]
+                for number in chosen:
+                    part = one.count(tallies[number], xy)
+                    with adding:  # at once, because counts may be long; whole numbers add up in any order
+                        np.add(totals[number], part, out=totals[number])
 
             with closing(side_by_side(count, self._voted(of_kept=of_kept), self.threads)) as counted:
-                for counts in counted:
-                    for number, part in zip(chosen, counts, strict=True):
-                        np.add(totals[number], part, out=totals[number])
+                for _ in counted:
+                    pass
         return_memory()  # that batches took
         return totals
 

@@ -11,9 +11,11 @@ def project_to_total(counts: Floats, total: float) -> Floats:
     # would keep all the upward noise and none of the downward, and so invent people.
     if total <= 0 or not len(counts):
         return np.zeros(len(counts))
-    ordered = np.sort(counts)[::-1].astype(np.float64)
+    ordered = np.sort(counts)[::-1]
     # What each count must give up if it and all larger ones were the only ones above zero.
-    excess = (np.cumsum(ordered) - total) / np.arange(1, len(ordered) + 1)
+    excess = np.cumsum(ordered, dtype=np.float64)  # in place from here on: there may be many
+    excess -= total
+    excess /= np.arange(1, len(ordered) + 1)
     # The counts that stay above zero are the first few; at least one does, even if a tiny total is lost in rounding.
     taken = excess[max(int(np.count_nonzero(ordered > excess)), 1) - 1]
     return np.asarray(np.maximum(counts - taken, 0.0), dtype=np.float64)
@@ -65,8 +67,11 @@ def round_to_total(expected: Floats, total: int, rng: np.random.Generator) -> In
     mass = float(expected.sum())
     if total <= 0 or mass <= 0:
         return np.zeros(len(expected), dtype=np.int64)
-    running = np.cumsum(expected) * (total / mass)
-    running[-1] = total  # the sum of many floats may miss it by a rounding
-    marks = np.floor(np.minimum(running, total) + rng.random()).astype(np.int64)
-    marks[-1] = total
-    return np.diff(np.minimum(marks, total), prepend=0)
+    marks = np.cumsum(expected)  # in place from here on: there may be many
+    marks *= total / mass
+    np.minimum(marks, total, out=marks)
+    marks += rng.random()
+    np.floor(marks, out=marks)
+    np.minimum(marks, total, out=marks)
+    marks[-1] = total  # the sum of many floats may miss it by a rounding
+    return np.diff(marks, prepend=0).astype(np.int64)

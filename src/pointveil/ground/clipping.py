@@ -23,7 +23,7 @@ class LandOf:
     """The land of each region."""
 
     area: Floats  # square metres of land in each region
-    rectangles: Floats | None  # the outlines of regions that are rectangles, or None
+    rectangles: Regions | None  # the regions, if they are rectangles, or None
     whole: Bools  # which regions are rectangles wholly on land
     triangles: Triangulation  # the land of all other regions
 
@@ -40,21 +40,19 @@ class LandOf:
 
 def clip_to_land(regions: Regions, world: World) -> LandOf:
     """Return the land of each region; work goes only into regions that the water's edge crosses."""
-    rectangles = regions.rectangles()
-    if rectangles is None:
-        whole = np.zeros(len(regions), dtype=bool)
-        crossed = np.arange(len(regions))
-        area = np.zeros(len(regions))
-    else:
-        whole, dry_or_wet = sort_rectangles(rectangles, world)
-        crossed = np.flatnonzero(~dry_or_wet)
+    count = len(regions)
+    whole, decided, area = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool), np.zeros(count)
+    are_rectangles = regions.rectangles(np.arange(0)) is not None
+    for block in blocks(count if are_rectangles else 0):  # some at a time: there may be many
+        rectangles = regions.rectangles(np.arange(block.start, block.stop))
+        assert rectangles is not None  # noqa: S101 - all are
+        whole[block], decided[block] = sort_rectangles(rectangles, world)
         sides = rectangles[:, 2:] - rectangles[:, :2]
-        area = np.where(whole, sides.prod(axis=1), 0.0)
-    clipped = np.full(len(regions), None, dtype=object)
-    clipped[crossed] = _clip(regions.polygons(crossed), world)
-    triangles = Triangulation.of(clipped)
-    area = area + np.bincount(triangles.region, weights=triangles.areas, minlength=len(regions))
-    return LandOf(area, rectangles, whole, triangles)
+        area[block] = np.where(whole[block], sides.prod(axis=1), 0.0)
+    crossed = np.flatnonzero(~decided)
+    triangles = Triangulation.of(_clip(regions.polygons(crossed), world), crossed, count)
+    area += triangles.region_areas
+    return LandOf(area, regions if are_rectangles else None, whole, triangles)
 
 
 def _clip(polygons: NDArray[Any], world: World) -> NDArray[Any]:
@@ -67,14 +65,13 @@ def _clip(polygons: NDArray[Any], world: World) -> NDArray[Any]:
     return result
 
 
-def _pick_in_rectangles(rectangles: Floats, region: NDArray[Any], rng: np.random.Generator) -> Floats:
-    corner = np.ascontiguousarray(rectangles[:, :2])
-    size = rectangles[:, 2:] - corner
+def _pick_in_rectangles(regions: Regions, region: NDArray[Any], rng: np.random.Generator) -> Floats:
     xy = np.empty((len(region), 2))
     for block in blocks(len(region)):
         rng.random(out=xy[block])
-        xy[block] *= size.take(region[block], axis=0)
-        xy[block] += corner.take(region[block], axis=0)
+        low, high = np.hsplit(np.asarray(regions.rectangles(region[block])), 2)
+        xy[block] *= high - low
+        xy[block] += low
     return xy
 
 

@@ -28,22 +28,28 @@ class Triangulation:
     regions: int  # how many regions there are, those without area included
 
     @classmethod
-    def of(cls, polygons: Sequence[Any] | NDArray[Any]) -> "Triangulation":
-        """Cut polygons, one per region, into triangles; what is missing, empty or without area gives none."""
+    def of(
+        cls, polygons: Sequence[Any] | NDArray[Any], numbers: Ints | None = None, regions: int | None = None
+    ) -> "Triangulation":
+        """Cut polygons, one per region, into triangles; what is missing, empty or without area gives none.
+
+        They may be those of some of the regions: `numbers`, rising.
+        """
         shapes = np.empty(len(polygons), dtype=object)
         shapes[:] = polygons
+        numbers = np.arange(len(shapes)) if numbers is None else numbers
         parts, owner = _parts(shapes)
         convex = _are_convex(parts)
         fans, in_fan = _fans(parts[convex])
         others, in_other = _constrained(parts[~convex])
         corners = np.concatenate([fans, others])
-        region = np.concatenate([owner[convex][in_fan], owner[~convex][in_other]])
+        region = numbers[np.concatenate([owner[convex][in_fan], owner[~convex][in_other]])]
         areas = triangle_areas(corners)
         order = np.argsort(region, kind="stable")
         order = order[areas[order] > 0]
-        made = cls(corners[order], region[order], areas[order], len(shapes))
+        made = cls(corners[order], region[order], areas[order], len(shapes) if regions is None else regions)
         wanted = np.nan_to_num(shapely.area(shapes))
-        if (np.abs(made.region_areas - wanted) > MOST_AREA_LOST * wanted + SLIVER).any():
+        if (np.abs(made.region_areas[numbers] - wanted) > MOST_AREA_LOST * wanted + SLIVER).any():
             raise InputError(CROSSED)
         return made
 

@@ -38,7 +38,7 @@ def open_parts(bins: RoadBins, world: World) -> Bools:
     maybe = cells.open_far[owner]
     tried = np.flatnonzero(maybe & (bins.far.sides[owner] > 1))
     is_open = maybe.copy()
-    is_open[tried] = _have_places(bins.far.rectangles()[tried], PROBES[0], cells.streets, world, cells.reach)
+    is_open[tried] = _have_places(bins.far.rectangles(tried), PROBES[0], cells.streets, world, cells.reach)
     lost = np.bincount(owner, weights=is_open, minlength=len(cells.far)) == 0
     return np.concatenate([np.repeat(cells.dry, bins.bins), is_open | (maybe & lost[owner])])
 

@@ -278,7 +278,7 @@ class _Beside:
 def _far_away(world: World, answers: RoadAnswers, part: Ints, rng: np.random.Generator) -> Floats:
     """Return a point on land and out of reach of any road for each part of a far cell, where there is such a place."""
     bins = answers.bins
-    boxes = (bins.far.rectangles()[part], bins.cells.far.rectangles()[bins.far.owner[part]])
+    boxes = (bins.far.rectangles(part), bins.cells.far.rectangles(bins.far.owner[part]))
     xy = np.zeros((len(part), 2))
     left = np.arange(len(part))
     for box in boxes:
