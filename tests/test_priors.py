@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pointveil as pv
+from pointveil.asking import ask_all
 from pointveil.cells import Floats, Ints
 from pointveil.errors import InputError, VerificationError
 from pointveil.estimate.guide import likeness, relative_density
@@ -27,7 +28,7 @@ from pointveil.partition.veil import cell_weights
 from pointveil.priors import with_prior
 from pointveil.statement import certificate, digest_of, registry_entry
 from pointveil.statement.wording import NOT_PUBLIC
-from pointveil.surveys import Survey, ask_all
+from pointveil.surveys import Survey
 from pointveil.testing import ScriptedVault
 from pointveil.vault import NoisyCounts, Vault
 from pointveil.world import Prior, World

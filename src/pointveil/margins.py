@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pointveil.asking import Prepared, ask_all
 from pointveil.cells import Floats, Ints
 from pointveil.cells.coded import CodedCells, Codes
 from pointveil.keeping import draw_codes, walk
 from pointveil.partition import UniformGrid
 from pointveil.statement import NINE_IN_TEN, Margins
-from pointveil.surveys import Prepared, Survey, ask_all
+from pointveil.surveys import Survey
 from pointveil.vault import NoisyCounts, Rehearsal
 from pointveil.world import World
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.asking import ask_all
 from pointveil.cells.arrays import blocks
 from pointveil.cells.side_by_side import check_threads, side_by_side
 from pointveil.checking import MOST_POINTS, check_drawing, check_world
@@ -31,7 +32,7 @@ from pointveil.methods import DEFAULT_METHOD, Method, find_method
 from pointveil.orders import Order, prepare
 from pointveil.parts import Parts, joined
 from pointveil.statement import MethodUsed, OperatorStates, Statement
-from pointveil.surveys import Recorder, Survey, ask_all, edition, pack
+from pointveil.surveys import Recorder, Survey, edition, pack
 from pointveil.synthetic import SyntheticPoints, check_crs, keep_columns
 from pointveil.terms import ReleaseTerms, SurveyTerms, on
 from pointveil.vault import NO_GATHERING, NoisyCounts, Vault

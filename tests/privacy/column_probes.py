@@ -18,6 +18,7 @@ from pyarrow import csv
 from tests.privacy.probes import BOX, COLUMNS, ROWS, WORLD, Probe, cell_centre, taped, without_hashes
 
 import pointveil as pv
+from pointveil.asking import ask_all
 from pointveil.cells import CodedCells, Everywhere, Grid, PeopleRegions
 from pointveil.engines import NotOneByOneError
 from pointveil.errors import BudgetError, InputError, VerificationError
@@ -26,7 +27,7 @@ from pointveil.lab.audit.subjects import overheard, shrunk
 from pointveil.ledger import Ledger
 from pointveil.methods import METHODS, Method
 from pointveil.statement import parse_statement
-from pointveil.surveys import ask_all, pack
+from pointveil.surveys import pack
 from pointveil.vault import VOTES, NoisyCounts, Share, Vault
 
 # What stands in the columns, and the bin that it is in: the last is that of other values.

@@ -174,7 +174,7 @@ LINES = (
     ),
     Line(
         "the columns' share is not taken from the map's",
-        "surveys",
+        "asking",
         "for_places = epsilon * (1 - for_columns)",
         "for_places = epsilon",
         probes.every_question_about_a_column_is_paid_for,

@@ -14,11 +14,12 @@ from unittest.mock import patch
 
 from pyarrow import csv
 
+from pointveil.asking import ask_all
 from pointveil.cells import Floats
 from pointveil.columns import check_keep
 from pointveil.lab.audit.subjects import CLAIM, Spy, Subject, codes_of_said, describe, said_by
 from pointveil.releases import draw
-from pointveil.surveys import Replay, Survey, ask_all
+from pointveil.surveys import Replay, Survey
 from pointveil.world import World
 
 BATCH_ROWS = ("formats.base", "formats.parquet", "formats.geojson")
