@@ -298,7 +298,7 @@ LINES = (
     ),
     Line(
         "sites that do not exist",
-        "vault.vault",
+        "engines.base",
         "known[known] = (site[known] >= 0) & (site[known] < counts[region[known]])",
         "known = known & (site >= 0)",
         probes.a_point_without_a_site_is_left_out,
