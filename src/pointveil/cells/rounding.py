@@ -24,9 +24,9 @@ class Ruler:
     def measure(self, coordinates: Floats) -> Floats:
         """Return coordinates of the world's CRS, (n, 2), in lattice steps of this one."""
         if self.transformer is not None:
-            coordinates = np.column_stack(
-                self.transformer.transform(coordinates[:, 0], coordinates[:, 1], errcheck=False)
-            )
+            # Older versions of pyproj take arrays of one for numbers, with a warning: so one is never alone.
+            x, y = (np.append(axis, axis[:1]) for axis in coordinates.T)
+            coordinates = np.column_stack(self.transformer.transform(x, y, errcheck=False))[: len(coordinates)]
         steps = coordinates * self.steps_per_unit
         return steps if self.slack else np.rint(steps)
 
