@@ -22,5 +22,6 @@ def test_what_is_broken_in_files_alone_is_noticed(
 ) -> None:
     broken(monkeypatch)
 
-    # A bet that is badly chosen hides a leak now and then, so there are three tries with fresh randomness.
-    assert any(examine(pair_trials(SUBJECT, BUSY, RUNS)).bound(1 - ALARM) > SUBJECT.claim for _ in range(3))
+    evidence = examine(pair_trials(SUBJECT, BUSY, RUNS))
+
+    assert evidence.bound(1 - ALARM) > SUBJECT.claim

@@ -17,8 +17,9 @@ from pyarrow import csv
 from pointveil.asking import ask_all
 from pointveil.cells import Floats
 from pointveil.columns import check_keep
-from pointveil.lab.audit.subjects import CLAIM, Spy, Subject, codes_of_said, describe, said_by
+from pointveil.lab.audit.subjects import CLAIM, NOBODY, Spy, Subject, codes_of_said, describe, overheard, said_by
 from pointveil.releases import draw
+from pointveil.statement import Statement
 from pointveil.surveys import Replay, Survey
 from pointveil.world import World
 
@@ -59,8 +60,11 @@ def command_subject(
         rows = max(LEAST_ROWS, len(records.xy) // BATCHES)
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), small_batches(rows):
             csv.write_csv(records.table(columns=bool(kept)), "private.csv")
-            code = run(["survey", "private.csv", "answers", "--method", method, *options])
+            with overheard() as said:
+                code = run(["survey", "private.csv", "answers", "--method", method, *options])
             left = sorted(path.name for path in Path().iterdir())
+            if code:  # what is said instead of a release is all there is to see
+                return NOBODY.xy, f"{code} {left} {''.join(said)}"
             found = Survey.read("answers")
         # The questions with their answers, as anyone can work them out who has the file.
         replayed = Spy(
@@ -71,10 +75,18 @@ def command_subject(
         ask_all(replayed, found.world, found.method, Fraction(found.statement.guarantee.epsilon), found.keep)
         made = draw(found)
         text = describe(made.coordinates, made.to_arrow().schema, said_by(found), spy.asked)
-        return made.coordinates, f"{code} {left} {text}"
+        return made.coordinates, f"{code} {left} {text} {without_people(''.join(said), found.statement)}"
 
     name = method + (", columns" if kept else "") + (", person" if points_per_unit > 1 else "") + ", command line"
     return Subject(name, publish, claim, points_per_unit, lambda records, world, _: (records, world), keep=kept)
+
+
+def without_people(words: str, statement: Statement) -> str:
+    """Return what was said but for how many people there seem to be, which follows from noisy answers as read back.
+
+    Words that are others in every run would hide what else is told.
+    """
+    return words if statement.people is None else words.replace(str(statement.people), "")
 
 
 def run(arguments: list[str]) -> int:
