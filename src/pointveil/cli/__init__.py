@@ -79,9 +79,9 @@ def start_fast(words: list[str]) -> None:
     gc.set_threshold(50_000)  # loading a library makes many objects, and hardly any to throw away
     # Where they are installed, pyogrio and pyarrow load libraries of frames for the use of others, which takes a third
     # of the start. A plug-in may be such another, and Spark is one.
-    if words and words[0] in FRAMELESS and not any(word.startswith("--engine") for word in words):
-        if not entry_points(group=GROUP):
-            sys.meta_path.insert(0, WithoutFrames())
+    alone = words[:1] and words[0] in FRAMELESS and not any(word.startswith("--engine") for word in words)
+    if alone and not entry_points(group=GROUP):
+        sys.meta_path.insert(0, WithoutFrames())
 
 
 class WithoutFrames:
