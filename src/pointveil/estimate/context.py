@@ -62,9 +62,10 @@ def _tiles(leaves: Leaves, level: int) -> Iterator[tuple[Ints, Ints, Ints, tuple
 def regress(noisy: Floats, features: Floats, variance: float, rounds: int = 3) -> Floats:
     """Return the weighted least-squares fit of `noisy` (n,) to `features` (n, k): the fitted values, (n,) people."""
     fit = np.maximum(features.mean(axis=1), 0.01)
+    weighted = np.empty_like(features)
     for _ in range(rounds):
         # A count's variance: that of the noise, that of a Poisson count, and an overdispersion of 0.3.
-        weighted = features / (variance + fit + 0.3 * fit**2)[:, None]
+        np.divide(features, (variance + fit + 0.3 * fit**2)[:, None], out=weighted)
         square = weighted.T @ features
         # The widths overlap and are nearly collinear: a little ridge keeps their slopes small.
         ridge = 1e-4 * np.diag(np.diag(square) + 1e-12)
