@@ -59,6 +59,8 @@ def split_levels(mass: Floats, target: float, *, slope: float, reference: float,
 
 def pooled(values: NDArray[Number], level: int) -> NDArray[Number]:
     """Return the sums over squares of 2**level by 2**level cells."""
+    if level == 0:
+        return values
     side = 1 << level
     columns, rows = values.shape
     return np.asarray(values.reshape(columns // side, side, rows // side, side).sum(axis=(1, 3)))
