@@ -386,7 +386,7 @@ class Recorder:
             return self.answers[-1]
         assert isinstance(self.vault, Vault)  # noqa: S101 - nothing else has a ledger
         first = None if about is None else (question, about)
-        charge, number = self.vault.pay(first, keeps=True), len(self.answers)
+        charge, number = self.vault.pay(first, keeps=self.ledger), len(self.answers)
         assert charge is not None  # noqa: S101 - it has a ledger
         unit = 1 if question == "persons" else self.points_per_unit
         asked = f"{question} {share.purpose} {share.epsilon} {unit} {size} {details}".rstrip()
