@@ -184,7 +184,7 @@ class Vault:
         book = open_ledger(ledger)
         if book is not None:
             name = dataset or public_name(as_named(source))
-            facts = {"prior": {} if world.prior is None else world.prior.facts, **(purpose or {})}
+            facts = {**(purpose or {}), "prior": {} if world.prior is None else world.prior.facts}
 
             def pay(content: bytes | None) -> Charge:
                 return book.charge(
