@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -417,11 +418,11 @@ def test_a_request_goes_on_at_its_own_price_and_under_its_own_name(
 def test_an_answer_that_is_not_kept_cannot_follow_one_that_was(
     plain_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is left would be asked here without the ledger, and by the same request again with it: twice for one price."""
+    """The rest would be asked here without the ledger, and by the same request again with it: twice for one price."""
     ledger = Ledger(tmp_path / "ledger.db")
     vault = requested(plain_world, ledger)
-    with monkeypatch.context() as patch, pytest.raises(KeyError):
-        patch.setattr(UniformGrid, "divide", lambda *_: {}["cut short"])
+    monkeypatch.setattr(UniformGrid, "divide", Mock(side_effect=KeyError))
+    with pytest.raises(KeyError):
         survey(vault, "ugrid-uni", ledger=ledger, small=True)
 
     with pytest.raises(InputError, match="must be kept in the ledger"):
