@@ -25,6 +25,7 @@ from pointveil.formats import PointSource
 from pointveil.ledger import Ledger
 from pointveil.partition import UniformGrid
 from pointveil.releases import survey
+from pointveil.surveys import Recorder, Survey
 from pointveil.vault import Share, Vault
 from pointveil.vault import vault as vault_module
 from pointveil.vault.account import Account
@@ -290,8 +291,6 @@ def test_persons_count_for_whole_points_and_crowds_have_whole_points(points: Any
 
 
 def test_a_survey_does_not_carry_the_names_of_other_columns(plain_world: World, tmp_path: Path) -> None:
-    from pointveil.surveys import Survey
-
     survey(Vault.open(table(secret_diagnosis=["x"] * 50), plain_world, epsilon=1), "ugrid-uni", small=True).write(
         tmp_path / "s"
     )
@@ -427,6 +426,15 @@ def test_an_answer_that_is_not_kept_cannot_follow_one_that_was(
 
     with pytest.raises(InputError, match="must be kept in the ledger"):
         vault.count(Everywhere(), Share("rest", vault.left))
+
+
+def test_an_answer_that_was_kept_is_not_taken_for_one_at_a_lower_price(plain_world: World, tmp_path: Path) -> None:
+    """It would leave the rest of the price to be spent once more."""
+    ledger = Ledger(tmp_path / "ledger.db")
+    Recorder(requested(plain_world, ledger), ledger=ledger).count(Everywhere(), Share("total", Fraction(9, 10)))
+
+    with pytest.raises(InputError, match="to other questions"):
+        Recorder(requested(plain_world, ledger), ledger=ledger).count(Everywhere(), Share("total", Fraction(1, 10)))
 
 
 def test_answers_are_kept_in_the_ledger_of_the_vault_and_in_no_other(plain_world: World, tmp_path: Path) -> None:
