@@ -202,7 +202,7 @@ def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:
     if terms.person in layout.left_out:
         yield Finding(
             "note",
-            f"{terms.person} is left out of the synthetic file; --keep '{terms.person}=id' writes invented ids instead.",
+            f"{terms.person} is left out of the synthetic file; --keep '{terms.person}=id' writes invented ids.",
         )
     yield from _of_text(layout, vault.statement.columns)
     if epsilon > USUAL_EPSILON:
@@ -226,8 +226,8 @@ def _of_text(layout: Any, kept: Sequence[dict[str, Any]]) -> Iterator[Finding]:
     if layout.format == "csv" and layout.delimiter != "," and not any(column.get("decimal") == "," for column in kept):
         yield Finding(
             "note",
-            "Coordinates are written with decimal points, whatever sign they have in the file; with decimal commas only "
-            "if a kept number is declared so (decimal=,).",
+            "Coordinates are written with decimal points, whatever sign they have in the file; with decimal commas "
+            "only if a kept number is declared so (decimal=,).",
         )
 
 

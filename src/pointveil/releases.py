@@ -397,9 +397,9 @@ def _why_stopped(total: NoisyCounts, vault: Vault) -> str:
         f"Stopped: about {max(int(total.values.sum()), 0):,} {what} seem to be on the land of this world, which is "
         f"less than {NOISE_DEVIATIONS} times the noise of that number, ±{_deviation(total):,.0f}. Nothing was written. "
         f"The points were read {read} {short_name(layout.crs)}{named}. If they are {otherwise}, or in another CRS, say "
-        f"so with --crs (crs=); if x and y are swapped, with --columns (columns=). {_dropped(vault.statement)}Do the world, "
-        f"around {vault.world.place}, and the person column belong to these data? If all is right, take a larger "
-        "epsilon, or say beforehand that it may be so few: --small (small=True)."
+        f"so with --crs (crs=); if x and y are swapped, with --columns (columns=). {_dropped(vault.statement)}Do the "
+        f"world, around {vault.world.place}, and the person column belong to these data? If all is right, take a "
+        "larger epsilon, or say beforehand that it may be so few: --small (small=True)."
     )
 
 
@@ -434,7 +434,9 @@ def _doubts(surveyed: Survey, noisy_total: int | None) -> Iterator[str]:
 def _mostly_blank(surveyed: Survey) -> Iterator[str]:
     """Yield the kept columns of which more than half, by noisy answers, are other values."""
     laws = surveyed.prepared.laws
-    told = {} if laws is None else {law.topic.column.name: law for law in reversed(laws.laws)}  # the first of each column
+    told = (
+        {} if laws is None else {law.topic.column.name: law for law in reversed(laws.laws)}
+    )  # the first of each column
     for name, law in told.items():
         people = law.people.reshape(-1, law.topic.size).sum(axis=0)
         if law.topic.has_other and people[-1] > people.sum() / 2:

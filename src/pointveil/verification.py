@@ -19,7 +19,7 @@ from pointveil.formats import FORMATS, PointSource, format_of, open_points, read
 from pointveil.formats.base import Codes
 from pointveil.ledger import Ledger
 from pointveil.statement import MOST_BYTES, Output, OutputFile, Statement, parse_signed, read_public_key
-from pointveil.surveys import SURVEY_BEGINS, check_survey
+from pointveil.surveys import check_survey, is_survey
 from pointveil.synthetic import STATEMENT, check_format, codes_digest, describe_file, points_digest, statement_path
 
 FARTHEST = 2.0**62  # lattice steps: no place on a map is so far away
@@ -98,11 +98,10 @@ def _read_checked(path: Path, public_key: str | None) -> Verified:
         raise InputError(f"There is no file {path.name}.")
     if path.is_dir():
         return _checked_release(path, public_key)
-    with path.open("rb") as file:
-        if file.read(len(SURVEY_BEGINS)) == SURVEY_BEGINS:
-            with _refusing(f"{_name(path)} does not hold."):
-                statement, signed, bound = check_survey(path.read_bytes(), public_key)
-            return Verified(statement, (signed, bound))
+    if is_survey(path):
+        with _refusing(f"{_name(path)} does not hold."):
+            statement, signed, bound = check_survey(path.read_bytes(), public_key)
+        return Verified(statement, (signed, bound))
     return _checked_release(path, public_key)
 
 

@@ -171,7 +171,7 @@ def test_a_crash_before_the_rest_is_given_back_keeps_all_of_it_spent_until_the_r
             ask(world, tmp_path, request="monday")
     assert [account.spent for account in Ledger(tmp_path / "ledger.db").accounts()] == [1]
 
-    with pytest.warns(pv.PointveilWarning, match="goes on"), pytest.raises(StoppedError, match="0.01 stays"):
+    with pytest.warns(pv.PointveilWarning, match="goes on"), pytest.raises(StoppedError, match=r"0\.01 stays"):
         ask(world, tmp_path, request="monday")
 
     assert [account.spent for account in Ledger(tmp_path / "ledger.db").accounts()] == [HUNDREDTH]

@@ -37,12 +37,12 @@ def country_near(longitude: float, latitude: float) -> str | None:
         return None
     here = AreaOfInterest(longitude, latitude, longitude, latitude)
     systems = query_crs_info(auth_name="EPSG", area_of_interest=here, contains=True)
-    areas = {system.area_of_use for system in systems if system.area_of_use is not None}
+    areas = {(area, area.name or "") for system in systems if (area := system.area_of_use) is not None}
     # Areas of one country are called "Portugal - mainland - onshore."; others "Between 6°W and 0°W, …" and the like.
     small = [
-        (width * (area.north - area.south), area.name.split(" - ")[0])
-        for area in areas
-        if " - " in area.name and 0 < (width := (area.east - area.west) % 360) < WIDEST
+        (width * (area.north - area.south), name.split(" - ")[0])
+        for area, name in areas
+        if " - " in name and 0 < (width := (area.east - area.west) % 360) < WIDEST
     ]
     return min(small)[1] if small else None
 
