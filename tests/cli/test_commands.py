@@ -514,7 +514,8 @@ def test_a_ledger_or_a_name_under_which_nothing_was_charged_is_said_to_be_empty(
         assert (code, out) == (0, "")
         assert f"The ledger {tmp_path / 'other.db'} has nothing to show." in told
         assert not (tmp_path / "other.db").exists()
-    assert "Did you mean 'people.parquet'?" in run("ledger", "log", "peple.parquet")[2]
+    meant = "has no charge under the name 'peple.parquet'. Did you mean 'people.parquet'?"
+    assert meant in run("ledger", "log", "peple.parquet")[2]
     assert "nothing to show" not in run("ledger", "log", "people.parquet")[2]
 
 
