@@ -229,6 +229,12 @@ class Survey:
         return cls._checked(statement, record["survey"], tuple(map(unpack, answers)), world)
 
 
+def is_survey(path: Path) -> bool:
+    """Tell whether a file begins as a survey does."""
+    with path.open("rb") as file:
+        return file.read(len(SURVEY_BEGINS)) == SURVEY_BEGINS
+
+
 def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str, str]:
     """Return the statement of a survey of any edition, who signed it, and what it covers; or raise VerificationError.
 
