@@ -541,7 +541,12 @@ def pack(answer: Answer) -> bytes:
     """Return an answer as few bytes: its numbers in the smallest type that holds them, compressed."""
     buffer = io.BytesIO()
     arrays: dict[str, Any] = {name: values.astype(_smallest(values)) for name, values in _arrays(answer).items()}
-    np.savez_compressed(buffer, described=np.array(json.dumps(_describe(answer))), **arrays)
+    described = {"described": np.array(json.dumps(_describe(answer)))}
+    # As numpy.savez_compressed does, but four times as fast: noise is hardly smaller for more effort.
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, values in {**described, **arrays}.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, values, allow_pickle=False)
     return buffer.getvalue()
 
 

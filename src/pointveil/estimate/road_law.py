@@ -40,9 +40,9 @@ def grouped(
     """Return the areas summed over equal pairs of region and bin; regions rise, so some can be summed at a time."""
     cuts = np.unique(np.append(np.searchsorted(region, region[::ENTRIES]), len(region)))
     parts = [_summed(region[here], bin_[here], bins, area[here]) for here in starmap(slice, pairwise(cuts))]
-    return (
-        Pieces(*map(np.concatenate, zip(*parts, strict=True))) if parts else Pieces(*np.zeros((3, 0), dtype=np.int64))
-    )
+    columns = list(zip(*parts, strict=True)) or [(np.zeros(0, dtype=np.int64),)] * 3
+    parts.clear()
+    return Pieces(*(np.concatenate(columns.pop(0)) for _ in range(3)))  # one by one: there may be many
 
 
 def _summed(
