@@ -102,13 +102,13 @@ class AlongRoads:
         """Return points beside their edges and in far cells, in random order."""
         whole = round_to_total(answers.counts, count, rng)
         part = np.repeat(np.arange(len(whole), dtype=np.int32), whole)
-        rank = np.arange(len(part)) - np.repeat(np.cumsum(whole) - whole, whole)
-        # Stratified: a part with n points is cut into n stretches, and one point falls anywhere in each.
-        xy = np.empty((len(part), 2))
+        xy, first = np.empty((len(part), 2)), np.cumsum(whole) - whole
         steps = max(1, math.ceil(len(part) / AT_ONCE))
-        for some in (slice(step, None, steps) for step in range(steps)):  # every n-th, so that each is like the city
-            stretch = (rank[some] + rng.random(len(part[some]))) / whole[part[some]]
-            xy[some] = self._placed(world, answers, part[some].astype(np.int64), stretch, rng)
+        for step in range(steps):  # every n-th point, so that each step has points of the whole city
+            some = part[step::steps].astype(np.int64)
+            # Stratified: a part with n points is cut into n stretches, and one point falls anywhere in each.
+            rank = np.arange(step, len(part), steps) - first[some]
+            xy[step::steps] = self._placed(world, answers, some, (rank + rng.random(len(some))) / whole[some], rng)
         rng.shuffle(xy.view(np.complex128)[:, 0])  # the same order as rows would have, 28 times as fast
         return xy
 

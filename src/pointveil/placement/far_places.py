@@ -13,7 +13,7 @@ from pointveil.world import World
 
 PER_POINT = 12  # squares for each person that a part is likely to have,
 FINEST = 5.0  # but none narrower than so many metres,
-MOST_SQUARES = 2**21  # and no more in all, beyond one for each part
+MOST_SQUARES = 2**20  # and no more in all, beyond one for each part
 AT_ONCE = 2**17  # squares that are looked at at a time: a bound on memory
 HALVINGS = 6  # how often a place that does not fit is brought nearer to the middle of its square
 
