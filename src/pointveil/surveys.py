@@ -229,6 +229,12 @@ class Survey:
         return cls._checked(statement, record["survey"], tuple(map(unpack, answers)), world)
 
 
+def is_survey(path: Path) -> bool:
+    """Tell whether a file begins as a survey does."""
+    with path.open("rb") as file:
+        return file.read(len(SURVEY_BEGINS)) == SURVEY_BEGINS
+
+
 def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str, str]:
     """Return the statement of a survey of any edition, who signed it, and what it covers; or raise VerificationError.
 
@@ -535,7 +541,12 @@ def pack(answer: Answer) -> bytes:
     """Return an answer as few bytes: its numbers in the smallest type that holds them, compressed."""
     buffer = io.BytesIO()
     arrays: dict[str, Any] = {name: values.astype(_smallest(values)) for name, values in _arrays(answer).items()}
-    np.savez_compressed(buffer, described=np.array(json.dumps(_describe(answer))), **arrays)
+    described = {"described": np.array(json.dumps(_describe(answer)))}
+    # As numpy.savez_compressed does, but four times as fast: noise is hardly smaller for more effort.
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, values in {**described, **arrays}.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, values, allow_pickle=False)
     return buffer.getvalue()
 
 
