@@ -13,7 +13,7 @@ import shapely
 from hypothesis import HealthCheck, settings
 from numpy.typing import NDArray
 
-from pointveil import releases
+from pointveil import margins, releases
 from pointveil.world import World
 
 # A busy machine is no fault of the code.
@@ -84,6 +84,12 @@ def few_people_will_do() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(releases, "is_noise", lambda _: False)
         yield
+
+
+@pytest.fixture
+def one_rehearsal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Find margins by one rehearsal, where three would only be surer: for tests of anything but their size."""
+    monkeypatch.setattr(margins, "MOST_REHEARSALS", 1)
 
 
 @pytest.fixture(autouse=True)

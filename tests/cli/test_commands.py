@@ -313,6 +313,7 @@ def test_on_a_terminal_the_steps_of_a_release_are_shown(
     assert not logging.getLogger("pointveil").handlers
 
 
+@pytest.mark.usefixtures("one_rehearsal")
 def test_the_demo_runs(run: Run, tmp_path: Path) -> None:
     code, out, err = run("demo", tmp_path / "demo", "--json")
 
