@@ -120,7 +120,9 @@ def tried_alone(locate: Callable[[Floats, Codes], Sequence[Any]], xy: Places, co
     """Return what `locate` says of all records; a few, looked up by themselves, must be where they were among all."""
 
     def told(part: slice) -> Sequence[Ints]:
-        return [one_each(each, part.stop - part.start) for each in locate(xy[part], tuple(each[part] for each in codes))]
+        return [
+            one_each(each, part.stop - part.start) for each in locate(xy[part], tuple(each[part] for each in codes))
+        ]
 
     found: list[Ints] = []
     for part in blocks(len(xy), BLOCK) if len(xy) else [slice(0, 0)]:
