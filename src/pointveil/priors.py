@@ -77,7 +77,9 @@ def with_prior(world: World, prior: str | PathLike[str], *, private: Path | None
         known &= np.isfinite(found.weight) & (found.weight > 0)
     known[known] = world.on_land(xy[known])
     if not known.any():
-        raise InputError(f"{path.name}, the prior, has no point on the land of this world. Check its CRS.")
+        raise InputError(
+            f"{path.name}, the prior, has no point on the land of this world, around {world.place}. Check its CRS."
+        )
     source = {"name": path.name, "kind": kind, "file_sha256": file_digest(path)}
     if statement is not None:
         source["release"] = statement.release

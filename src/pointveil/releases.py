@@ -422,22 +422,5 @@ def _doubts(surveyed: Survey, noisy_total: int | None) -> Iterator[str]:
         yield TOO_FEW.format(points=people.max_points)
     if noisy_total is not None and noisy_total * Fraction(statement.guarantee.epsilon) < ALMOST_NONE:
         yield "Hardly any point is on the land of this world. Are columns, crs and person right?"
-    for name in _mostly_blank(surveyed):
-        yield (
-            f"Most values of '{name}' seem to be none that was declared: they come out blank, or as what was said for "
-            "others. Are its declaration and its format right?"
-        )
     if "shape" in set(surveyed.method.purposes) - {question.purpose for question in statement.questions}:
         yield COARSE
-
-
-def _mostly_blank(surveyed: Survey) -> Iterator[str]:
-    """Yield the kept columns of which more than half, by noisy answers, are other values."""
-    laws = surveyed.prepared.laws
-    told = (
-        {} if laws is None else {law.topic.column.name: law for law in reversed(laws.laws)}
-    )  # the first of each column
-    for name, law in told.items():
-        people = law.people.reshape(-1, law.topic.size).sum(axis=0)
-        if law.topic.has_other and people[-1] > people.sum() / 2:
-            yield name

@@ -113,11 +113,10 @@ def test_the_pdf_is_one_page_however_much_the_operator_says(people_file: Path, w
     if not any(map(shutil.which, BROWSERS)):
         pytest.skip("needs Chromium on this machine")
     said = dict.fromkeys(("owner", "purpose", "period", "note"), "much to say " * 80)
-    with pytest.warns(pv.PointveilWarning, match="Most values of 'name'"):
-        pv.release(
-            people_file, world, output=tmp_path / "synthetic.csv", epsilon=1, method="ugrid-uni", key=None,
-            ledger=tmp_path / "ledger.db", keep=["name=category:a,b"], **said,  # type: ignore[arg-type]
-        )  # fmt: skip
+    pv.release(
+        people_file, world, output=tmp_path / "synthetic.csv", epsilon=1, method="ugrid-uni", key=None,
+        ledger=tmp_path / "ledger.db", keep=["name=category:a,b"], **said,  # type: ignore[arg-type]
+    )  # fmt: skip
     assert run("certificate", tmp_path / "synthetic.csv", "--pdf", "--ledger", tmp_path / "ledger.db") == 0
 
     content = (tmp_path / "synthetic.csv.certificate.pdf").read_bytes()

@@ -71,7 +71,7 @@ def world(
         )
     streets = None if made.roads is None else Network.of(made).describe()
     made.write(output, force=force)
-    facts = made.describe() | {"place": made.place} | ({} if streets is None else {"network": streets})
+    facts = made.describe() | ({} if streets is None else {"network": streets})
     if json:
         print_json(facts)
     for line in _lines(made, facts):

@@ -249,6 +249,7 @@ class World:
         return {
             "crs": self.projection.crs,
             "bounds": list(bounds),
+            "place": self.place,
             "boundary": "box" if shapely.equals(self.boundary, shapely.box(*bounds)) else "polygon",
             "width_m": self.bounds[2],
             "height_m": self.bounds[3],
