@@ -4,6 +4,7 @@ import dataclasses
 import json
 import shutil
 import sqlite3
+import warnings
 from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
@@ -517,6 +518,20 @@ def test_a_warning_that_is_an_error_stops_before_the_charge_or_after_the_release
         pv.release(few, world, epsilon=1, output=tmp_path / "a.csv", method="ugrid-uni", small=True)
 
     assert pv.verify(tmp_path / "a.csv", ledger=pv.Ledger().path)
+
+
+def test_a_column_that_comes_out_blank_is_told_of_after_the_release(
+    table: pa.Table, world: World, tmp_path: Path
+) -> None:
+    trips = table.append_column("day", pa.array(["31.01.2024"] * len(table)))
+    iso = "day=time:2024-01-01/2024-02-01@1d"
+    options: dict[str, Any] = {"epsilon": 1, "method": "ugrid-uni", "ledger": None}
+
+    with pytest.warns(pv.PointveilWarning, match="Most values of 'day' seem to be none that was declared"):
+        pv.release(trips, world, output=tmp_path / "blank.csv", keep=iso, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pv.PointveilWarning)
+        pv.release(trips, world, output=tmp_path / "read.csv", keep=f"{iso};format=%d.%m.%Y", **options)
 
 
 def test_all_errors_have_one_base() -> None:

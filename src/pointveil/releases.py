@@ -21,7 +21,7 @@ from pointveil.asking import ask_all
 from pointveil.cells.arrays import blocks
 from pointveil.cells.side_by_side import check_threads, side_by_side
 from pointveil.checking import MOST_POINTS, check_drawing, check_world
-from pointveil.columns import PATTERNS, Column, Id, Time
+from pointveil.columns import DROP, PATTERNS, Column, Id, Time
 from pointveil.errors import BudgetError, InputError, PointveilWarning, StoppedError
 from pointveil.files.crs import is_geographic, short_name
 from pointveil.keeping import draw_codes
@@ -397,10 +397,16 @@ def _why_stopped(total: NoisyCounts, vault: Vault) -> str:
         f"Stopped: about {max(int(total.values.sum()), 0):,} {what} seem to be on the land of this world, which is "
         f"less than {NOISE_DEVIATIONS} times the noise of that number, ±{_deviation(total):,.0f}. Nothing was written. "
         f"The points were read {read} {short_name(layout.crs)}{named}. If they are {otherwise}, or in another CRS, say "
-        "so with --crs (crs=); if x and y are swapped, with --columns (columns=). Do the world and the person "
-        "column belong to these data? If all is right, take a larger epsilon, or say beforehand that it may be so "
-        "few: --small (small=True)."
+        f"so with --crs (crs=); if x and y are swapped, with --columns (columns=). {_dropped(vault.statement)}Do the "
+        f"world, around {vault.world.place}, and the person column belong to these data? If all is right, take a "
+        "larger epsilon, or say beforehand that it may be so few: --small (small=True)."
     )
+
+
+def _dropped(statement: Statement) -> str:
+    """Return for which kept columns records may have been dropped, as a sentence and a space."""
+    names = ", ".join(repr(column["name"]) for column in statement.columns if column.get("other") == DROP)
+    return f"Records whose {names} cannot be read as declared were dropped. " if names else ""
 
 
 def _warn(sentences: Iterable[str]) -> None:
@@ -416,5 +422,22 @@ def _doubts(surveyed: Survey, noisy_total: int | None) -> Iterator[str]:
         yield TOO_FEW.format(points=people.max_points)
     if noisy_total is not None and noisy_total * Fraction(statement.guarantee.epsilon) < ALMOST_NONE:
         yield "Hardly any point is on the land of this world. Are columns, crs and person right?"
+    for name in _mostly_blank(surveyed):
+        yield (
+            f"Most values of '{name}' seem to be none that was declared: they come out blank, or as what was said for "
+            "others. Are its declaration and its format right?"
+        )
     if "shape" in set(surveyed.method.purposes) - {question.purpose for question in statement.questions}:
         yield COARSE
+
+
+def _mostly_blank(surveyed: Survey) -> Iterator[str]:
+    """Yield the kept columns of which more than half, by noisy answers, are other values."""
+    laws = surveyed.prepared.laws
+    told = (
+        {} if laws is None else {law.topic.column.name: law for law in reversed(laws.laws)}
+    )  # the first of each column
+    for name, law in told.items():
+        people = law.people.reshape(-1, law.topic.size).sum(axis=0)
+        if law.topic.has_other and people[-1] > people.sum() / 2:
+            yield name

@@ -17,6 +17,7 @@ from pointveil.errors import InputError
 from pointveil.formats import DamagedError, base, open_points
 from pointveil.ground import leaves_from_levels, raster_of
 from pointveil.network import road_cells
+from pointveil.releases import survey
 from pointveil.vault import VOTES, Share, Vault
 from pointveil.vault.protection import Protection
 from pointveil.vault.vault import make_engine
@@ -146,6 +147,26 @@ def test_questions_made_of_the_same_cells_share_one_reading(
         assert len(readings) == (1 if kept > 10 else 2 if most_base else 6)
 
     assert answers[0] == answers[1] == answers[2] == answers[3]
+
+
+def test_parts_of_streets_and_offsets_from_them_share_one_reading(
+    table: pa.Table, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, sums = [], local.LocalEngine.sums
+    for kept in (2**24, 10):
+        monkeypatch.setattr(local, "KEEP_AT_MOST", kept)
+        together: list[int] = []
+
+        def watched(engine: local.LocalEngine, tallies: Any, together: list[int] = together) -> Any:
+            together.append(len(tallies))
+            return sums(engine, tallies)
+
+        monkeypatch.setattr(local.LocalEngine, "sums", watched)
+        made = survey(Vault.rehearse(table, world, epsilon=1, seed=3), "road", small=True)
+        answers.append([answer.values.tolist() for answer in made.answers])  # type: ignore[union-attr]
+        assert together == ([1, 1, 1, 1] if kept > 10 else [1, 1, 2])  # total, edges, parts, offsets
+
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.parametrize("person", [None, "who"])

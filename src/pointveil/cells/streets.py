@@ -26,17 +26,18 @@ class Nearest:
         return self._feet[0]
 
     @property
-    def along(self) -> Floats:
-        """Metres from the edge's beginning to the foot."""
-        return self._feet[1]
-
-    @property
     def side(self) -> Floats:
         """1 on the left of the edge, -1 on the right, 0 on the line itself."""
-        return self._feet[2]
+        return self._feet[1]
 
     @cached_property
-    def _feet(self) -> tuple[Floats, Floats, Floats]:
+    def along(self) -> Floats:
+        """Metres from the edge's beginning to the foot."""
+        with np.errstate(all="ignore"):
+            return self.segments.along(self.xy, self.segment)
+
+    @cached_property
+    def _feet(self) -> tuple[Floats, Floats]:
         with np.errstate(all="ignore"):
             return self.segments.feet(self.xy, self.segment)
 
@@ -63,7 +64,13 @@ class Streets:
     def find(self, xy: Floats) -> ShortInts:
         """Return the nearest straight segment of each record, or -1: all that `nearest` has to search for."""
         with np.errstate(all="ignore"):
-            return self.search.nearest(np.asarray(xy, dtype=np.float64))[0].astype(np.int32)
+            return self.search.segment(np.asarray(xy, dtype=np.float64)).astype(np.int32)
+
+    def edges(self, xy: Floats) -> Ints:
+        """Return the nearest edge of each record, the lowest of equals, or -1; the fastest to find."""
+        with np.errstate(all="ignore"):
+            segment = self.search.of_nearest_edge(np.asarray(xy, dtype=np.float64))
+        return np.where(segment == NOWHERE, NOWHERE, self.segments.edge[segment])
 
     def nearest(self, xy: Floats, found: ShortInts | None = None) -> Nearest:
         """Return the nearest edge of each record, and where it lies along it; edge -1 for non-finite coordinates.

@@ -40,9 +40,9 @@ def grouped(
     """Return the areas summed over equal pairs of region and bin; regions rise, so some can be summed at a time."""
     cuts = np.unique(np.append(np.searchsorted(region, region[::ENTRIES]), len(region)))
     parts = [_summed(region[here], bin_[here], bins, area[here]) for here in starmap(slice, pairwise(cuts))]
-    return (
-        Pieces(*map(np.concatenate, zip(*parts, strict=True))) if parts else Pieces(*np.zeros((3, 0), dtype=np.int64))
-    )
+    columns = list(zip(*parts, strict=True)) or [(np.zeros(0, dtype=np.int64),)] * 3
+    parts.clear()
+    return Pieces(*(np.concatenate(columns.pop(0)) for _ in range(3)))  # one by one: there may be many
 
 
 def _summed(
@@ -94,19 +94,23 @@ def at_most(people: Floats, most: Floats) -> Floats:
 def settle(pieces: Pieces, squares: Floats, held: Bools, people: Floats, variance: float) -> tuple[Floats, Floats]:
     """Return factors by square and by bin under which squares have their totals and bins of distance their people.
 
-    The pieces' areas are people here. Bins and those squares that are `held` have the last word in turn, until the bins
-    fit well within their noise. Squares have the very last: where both cannot be had, places win over distances.
+    The pieces' areas are people here. Bins and squares have the last word in turn, until the bins fit well within their
+    noise. Squares have the very last: where both cannot be had, places win over distances. Those that are not `held`
+    are too unsure of their own totals, and have one together, so that nobody is lost.
     """
+    group = np.where(held, np.arange(len(squares)), len(squares))
+    totals = np.bincount(group, squares, len(squares) + 1)
+    of_group = group[pieces.region]
     by_bin = np.ones(len(people))
     close = CLOSE * np.sqrt(variance)
     for left in reversed(range(SETTLING_ROUNDS)):
-        now = np.bincount(pieces.region, pieces.area * by_bin[pieces.bin], minlength=len(squares))
-        by_square = np.where(held, squares / np.maximum(now, 1e-12), 1.0)
-        here = np.bincount(pieces.bin, pieces.area * by_square[pieces.region], minlength=len(people)) * by_bin
+        now = np.bincount(of_group, pieces.area * by_bin[pieces.bin], len(totals))
+        by_group = totals / np.maximum(now, 1e-12)
+        here = np.bincount(pieces.bin, pieces.area * by_group[of_group], minlength=len(people)) * by_bin
         if left == 0 or np.abs(here - people).max() < close:
             break
         by_bin = np.clip(by_bin * people / np.maximum(here, 1e-9), 1 / FARTHEST, FARTHEST)
-    return by_square, by_bin
+    return by_group[group], by_bin
 
 
 def shrink(noisy: Floats, prior: Floats, variance: float) -> Floats:
