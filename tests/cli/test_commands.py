@@ -313,7 +313,7 @@ def test_on_a_terminal_the_steps_of_a_release_are_shown(
     assert not logging.getLogger("pointveil").handlers
 
 
-@pytest.mark.usefixtures("one_rehearsal")
+@pytest.mark.usefixtures("rough_margins")
 def test_the_demo_runs(run: Run, tmp_path: Path) -> None:
     code, out, err = run("demo", tmp_path / "demo", "--json")
 

@@ -25,7 +25,7 @@ KEEP: tuple[Column, ...] = (
 )
 # What is not kept is named in a warning, as is a request that was answered before.
 pytestmark = [
-    pytest.mark.usefixtures("one_rehearsal"),
+    pytest.mark.usefixtures("rough_margins"),
     *(
         pytest.mark.filterwarnings(f"ignore:{text}:pointveil.errors.PointveilWarning")
         for text in ("Left out", "This request")

@@ -10,7 +10,6 @@ import pytest
 import shapely
 from numpy.typing import NDArray
 
-from pointveil import margins
 from pointveil.methods import METHODS, Method
 from pointveil.partition import adaptive_grid
 from pointveil.placement import kernel_density
@@ -21,7 +20,7 @@ from pointveil.testing import ScriptedVault
 from pointveil.vault import VOTES, Cells, Share, Vault
 from pointveil.world import World
 
-pytestmark = pytest.mark.usefixtures("one_rehearsal")
+pytestmark = pytest.mark.usefixtures("rough_margins")
 
 BOUNDS = (10.0, 50.0, 10.02, 50.012)
 ISLET = shapely.box(10.0121, 50.0047, 10.0141, 50.0059)
@@ -182,7 +181,6 @@ def test_answers_that_are_all_negative_or_zero_give_no_one(name: str, everywhere
 def test_huge_answers_are_cut_to_size(name: str, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adaptive_grid, "MOST_PARTS", 5000)
     monkeypatch.setattr(kernel_density, "MOST_BLURRED", 5000)
-    monkeypatch.setattr(margins, "MOST_PEOPLE", 5000)
 
     def script(cells: Cells, share: Share) -> NDArray[np.int64]:
         return np.full(len(cells), 2000 if share.purpose == "total" else 10**12)

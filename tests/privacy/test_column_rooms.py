@@ -17,7 +17,7 @@ from pointveil.releases import draw, survey
 from pointveil.vault import Share, Vault
 from pointveil.world import World
 
-pytestmark = pytest.mark.usefixtures("one_rehearsal")
+pytestmark = pytest.mark.usefixtures("rough_margins")
 
 TAG = "¤"  # in every value that no public list has
 KEEP: tuple[Column, ...] = (

@@ -32,7 +32,7 @@ from pointveil.vault import Vault
 from pointveil.vault.cleaning import Cleaner
 from pointveil.world import World
 
-pytestmark = pytest.mark.usefixtures("one_rehearsal")
+pytestmark = pytest.mark.usefixtures("rough_margins")
 
 ROOMS = {"vault", "cells", "engines", "formats"}
 RECORDS = 1009  # a prime that no public table has by chance
