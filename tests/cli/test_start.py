@@ -1,5 +1,6 @@
 """What a command loads before it begins."""
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -44,8 +45,8 @@ def test_a_release_loads_no_library_of_frames(release: list[object]) -> None:
 @pytest.fixture
 def finders(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     found: list[object] = []
-    monkeypatch.setattr(cli.sys, "meta_path", found)
-    monkeypatch.setattr(cli.gc, "set_threshold", lambda _: None)
+    monkeypatch.setattr(sys, "meta_path", found)
+    monkeypatch.setattr(gc, "set_threshold", lambda _: None)
     return found
 
 

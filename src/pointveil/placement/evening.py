@@ -76,7 +76,7 @@ def _moved(
         to = own.take(some) + (2 * rng.random(len(some)) - 1) * REACH * part
         here, there = step.take(some), of_run.take(np.minimum(np.searchsorted(ends, to, side="right"), last))
         lower = np.flatnonzero(field.take(there) < field.take(here))  # no other move can gain anything: see below
-        some, to, here, there = (each.take(lower) for each in (some, to, here, there))
+        some, to, here, there = some[lower], to[lower], here[lower], there[lower]
         apart = here // rows - there // rows, here % rows - there % rows
         shared = np.prod([np.maximum(across - np.abs(steps), 0) for steps in apart], axis=0)
         # The sum of squares changes by twice this: the point leaves all squares it was in, and enters others.
