@@ -89,13 +89,16 @@ class Segments:
         np.fmax(part, 0.0, out=part)
         return np.fmin(part, 1.0, out=part)
 
-    def feet(self, xy: Floats, segment: NDArray[Any]) -> tuple[Floats, Floats]:
-        """Return the foot of each record on its segment, and the side (`Nearest` says which)."""
+    def feet(self, xy: Floats, segment: NDArray[Any]) -> Floats:
+        """Return the foot of each record on its segment."""
+        start, end, part = self.start[segment], self.end[segment], self._part(xy, segment)[:, None]
+        return np.where(part >= 1, end, start + (end - start) * part)
+
+    def sides(self, xy: Floats, segment: NDArray[Any]) -> Floats:
+        """Return the side of its segment that each record is on (`Nearest` says which)."""
         start, end = self.start[segment], self.end[segment]
-        step, part = end - start, self._part(xy, segment)[:, None]
-        foot = np.where(part >= 1, end, start + step * part)
-        away = np.where(np.isfinite(xy), xy - start, 0.0)
-        return foot, np.sign(step[:, 0] * away[:, 1] - step[:, 1] * away[:, 0])
+        step, away = end - start, np.where(np.isfinite(xy), xy - start, 0.0)
+        return np.sign(step[:, 0] * away[:, 1] - step[:, 1] * away[:, 0])
 
     @cached_property
     def _ends(self) -> tuple[Floats, Floats]:

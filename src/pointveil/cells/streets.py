@@ -1,7 +1,6 @@
 """The street that each record is nearest to, and where it lies from there."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -23,23 +22,20 @@ class Nearest:
     @property
     def foot(self) -> Floats:
         """The nearest place on it."""
-        return self._feet[0]
+        with np.errstate(all="ignore"):
+            return self.segments.feet(self.xy, self.segment)
 
     @property
-    def side(self) -> Floats:
-        """1 on the left of the edge, -1 on the right, 0 on the line itself."""
-        return self._feet[1]
-
-    @cached_property
     def along(self) -> Floats:
         """Metres from the edge's beginning to the foot."""
         with np.errstate(all="ignore"):
             return self.segments.along(self.xy, self.segment)
 
-    @cached_property
-    def _feet(self) -> tuple[Floats, Floats]:
+    @property
+    def side(self) -> Floats:
+        """1 on the left of the edge, -1 on the right, 0 on the line itself."""
         with np.errstate(all="ignore"):
-            return self.segments.feet(self.xy, self.segment)
+            return self.segments.sides(self.xy, self.segment)
 
 
 @dataclass(frozen=True, eq=False)

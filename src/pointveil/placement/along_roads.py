@@ -16,12 +16,14 @@ from pointveil.ground import Triangulation
 from pointveil.network import open_parts, places_along
 from pointveil.partition import Budget, RoadCounts
 from pointveil.placement.base import placement
+from pointveil.placement.clear_widths import ClearWidths, Widths, stretches
 from pointveil.placement.far_places import FarPlaces
 from pointveil.vault import NoisyCounts, Respondent, Share
 from pointveil.world import World
 
 MOST_PARTS = 2**22  # no edges and far cells are cut into more parts, whatever the noisy counts say
 LEAST_LENGTH, LEAST_SIDE = 1.0, 5.0  # no part of an edge is shorter, and no part of a far cell narrower, in metres
+MANY = 4  # points for each short stretch of a street: then it is quicker to know beforehand where they fit
 AT_ONCE = 2**18  # how many points are placed at a time: a bound on memory
 
 
@@ -33,6 +35,7 @@ class RoadAnswers:
     counts: Floats  # (parts,) people, non-negative
     laws: OffsetLaws  # how far beside their edge they are
     far: FarPlaces  # where those in far cells are
+    clear: ClearWidths | None  # how far to either side of edges they can be; None if they are few
 
 
 @placement
@@ -80,7 +83,10 @@ class AlongRoads:
         counts = part_counts(counted, bins, open_parts(bins, world), along)
         far = counts[bins.first[-1] :]
         laws = OFFSETS[self.offsets](vault, counted, float(far.sum()), budget["offset"])
-        return RoadAnswers(bins, counts, laws, FarPlaces.of(world, bins, far, laws.far))
+        streets = counted.cells.streets
+        many = counts.sum() > MANY * stretches(streets).sum()
+        clear = ClearWidths.of(streets, counted.cells.reach) if many else None
+        return RoadAnswers(bins, counts, laws, FarPlaces.of(world, bins, far, laws.far), clear)
 
     def _cut(self, counted: RoadCounts, epsilon: float) -> RoadBins:
         """Cut edges into as many parts as the root of their noisy count (the paper's α), far cells as AGrid would."""
@@ -199,6 +205,7 @@ class _Beside:
     normal: Floats  # (n, 2): the direction to its left, of length one
     side: Floats  # 1 to the left, -1 to the right
     offset: Floats  # metres from the place to the point
+    clear: Widths | None  # (2, n) metres: how large the offset may be to the left and to the right, if that is known
 
     @classmethod
     def start(
@@ -212,7 +219,8 @@ class _Beside:
         normal = np.column_stack([-direction[:, 1], direction[:, 0]])
         side = np.where(rng.random(len(edge)) < 0.5, -1.0, 1.0)
         offset = answers.laws.draw(edge, rng)
-        beside = cls(world, streets, edge, answers.laws.of_edge[edge], place, normal, side, offset)
+        clear = None if answers.clear is None else answers.clear.at(edge, along)
+        beside = cls(world, streets, edge, answers.laws.of_edge[edge], place, normal, side, offset, clear)
         beside.go_beyond_ends(bins, part, rng)
         return beside
 
@@ -234,7 +242,9 @@ class _Beside:
         outward = np.column_stack([x * cosine - y * sine, x * sine + y * cosine])
         back = self.place[chosen], self.normal[chosen]
         self.place[chosen], self.normal[chosen] = place, outward * self.side[chosen][:, None]
-        misfits = ~self.fit(chosen)
+        misfits = ~self._is_nearest(self.points(chosen), chosen)
+        if self.clear is not None:
+            self.clear[:, chosen[~misfits]] = self.offset[chosen[~misfits]]
         self.place[chosen[misfits]], self.normal[chosen[misfits]] = back[0][misfits], back[1][misfits]
 
     def points(self, which: Ints, offset: Floats | None = None) -> Floats:
@@ -246,8 +256,16 @@ class _Beside:
         """Return which of these points are on land and nearer to their own edge than to any other."""
         xy = self.points(which, offset)
         fitting = self.world.on_land(xy)
-        fitting[fitting] = self.streets.edges(rows(xy, fitting)) == self.edge[which[fitting]]
+        if self.clear is None:
+            fitting[fitting] = self._is_nearest(rows(xy, fitting), which[fitting])
+        else:
+            clear = self.clear[(self.side[which] < 0).astype(np.intp), which]
+            fitting &= (self.offset[which] if offset is None else offset) <= clear
         return fitting
+
+    def _is_nearest(self, xy: Floats, which: Ints) -> Bools:
+        """Return which of these places are nearer to the edges of these points than to any other."""
+        return np.asarray(self.streets.edges(xy) == self.edge[which])
 
     def exchange(self, misfits: Ints, tries: int, rng: np.random.Generator) -> Ints:
         """Let misfits exchange their offset with another point of their law, if both then fit; return the others."""
