@@ -312,9 +312,7 @@ def _terms(trials: Trials, knots: Floats) -> Floats:
     """Return the terms, (n, terms), in which the logarithm of a margin is linear: counts at knots, area and share."""
     many, wide, part = np.log1p(trials.true), np.log(trials.area) / 2 - 6, np.log(trials.share)
     at_knots = [np.interp(many, np.log1p(knots), one) for one in np.eye(len(knots))]
-    return np.column_stack(
-        [*at_knots, wide, wide**2, (many - 4) * wide, part, part**2, part * (many - 4), part * wide]
-    )
+    return np.column_stack([*at_knots, wide, wide**2, (many - 4) * wide, part, part**2, part * (many - 4), part * wide])
 
 
 def _rounded(values: Any) -> Any:
