@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pointveil import counting, showing
 from pointveil.cells.arrays import blocks
-from pointveil.columns import from_dict
+from pointveil.columns import Column, from_dict
 from pointveil.errors import missing_extra
 from pointveil.files.crs import DEGREES, short_name, transform
 from pointveil.files.laid_aside import LaidAside
@@ -243,10 +243,13 @@ class SyntheticPoints:
         """
         chosen = None
         if time is not None or where:
-            keep = [from_dict(column) for column in self.statement.columns]
-            codes = self._codes(Chunk(self.coordinates, self.kept)) if keep else ()
-            chosen = counting.slice_of(keep, codes, time, where or {})
+            chosen = counting.slice_of(*self.kept_codes(), time, where or {})
         return counting.count_in(self.coordinates, self.crs, area, self.statement, chosen, crs)
+
+    def kept_codes(self) -> tuple[list[Column], Codes]:
+        """Return the kept columns, and an array (rows,) of codes for each that has bins."""
+        keep = [from_dict(column) for column in self.statement.columns]
+        return keep, self._codes(Chunk(self.coordinates, self.kept)) if keep else ()
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the points with matplotlib, onto `ax` or onto new axes, and return the axes."""

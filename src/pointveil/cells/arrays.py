@@ -28,6 +28,11 @@ def numbered(counts: Ints) -> tuple[Ints, Ints]:
     return group, np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
+def by_group(group: Ints) -> Ints:
+    """Return members in the order of their groups, numbered from 0: far faster as short numbers, if groups are few."""
+    return np.argsort(group.astype(np.min_scalar_type(group.max(initial=0))), kind="stable")
+
+
 def rows(pairs: Floats, which: NDArray[Any]) -> Floats:
     """Return some rows of (n, 2) pairs: each taken as one number, which is four times as fast."""
     taken = np.ascontiguousarray(pairs).view(np.complex128)[:, 0][which]

@@ -100,14 +100,17 @@ def at_most(people: Floats, most: Floats) -> Floats:
 def settle(pieces: Pieces, squares: Floats, held: Bools, people: Floats, variance: float) -> tuple[Floats, Floats]:
     """Return factors by square and by bin under which squares have their totals and bins of distance their people.
 
-    The pieces' areas are people here. Bins and those squares that are `held` have the last word in turn, until the bins
-    fit well within their noise. Squares have the very last: where both cannot be had, places win over distances.
+    The pieces' areas are people here. Bins and squares have the last word in turn, until the bins fit well within their
+    noise. Squares have the very last: where both cannot be had, places win over distances. Those that are not `held`
+    are too unsure of their own totals, and have one together, so that nobody is lost.
     """
+    group = np.where(held, np.arange(len(squares)), len(squares))
+    totals = np.bincount(group, squares, len(squares) + 1)
     by_bin = np.ones(len(people))
     close = CLOSE * np.sqrt(variance)
     for left in reversed(range(SETTLING_ROUNDS)):
         now = np.bincount(pieces.region, pieces.times(by_bin, pieces.bin), minlength=len(squares))
-        by_square = np.where(held, squares / np.maximum(now, 1e-12), 1.0)
+        by_square = (totals / np.maximum(np.bincount(group, now, len(totals)), 1e-12))[group]
         here = np.bincount(pieces.bin, pieces.times(by_square, pieces.region), minlength=len(people)) * by_bin
         if left == 0 or np.abs(here - people).max() < close:
             break
