@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from pointveil.cells import Distances, Everywhere, Grid, KindOffsets, SmallSquares, Streets
 from pointveil.engines import NotOneByOneError, Tally, at_most, local, spool
+from pointveil.engines import base as engine_base
 from pointveil.errors import InputError
 from pointveil.formats import DamagedError, base, open_points
 from pointveil.ground import leaves_from_levels, raster_of
 from pointveil.network import road_cells
+from pointveil.releases import survey
 from pointveil.vault import VOTES, Share, Vault
 from pointveil.vault.protection import Protection
 from pointveil.vault.vault import make_engine
@@ -148,6 +150,26 @@ def test_questions_made_of_the_same_cells_share_one_reading(
     assert answers[0] == answers[1] == answers[2] == answers[3]
 
 
+def test_parts_of_streets_and_offsets_from_them_share_one_reading(
+    table: pa.Table, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers, sums = [], local.LocalEngine.sums
+    for kept in (2**24, 10):
+        monkeypatch.setattr(local, "KEEP_AT_MOST", kept)
+        together: list[int] = []
+
+        def watched(engine: local.LocalEngine, tallies: Any, together: list[int] = together) -> Any:
+            together.append(len(tallies))
+            return sums(engine, tallies)
+
+        monkeypatch.setattr(local.LocalEngine, "sums", watched)
+        made = survey(Vault.rehearse(table, world, epsilon=1, seed=3), "road", small=True)
+        answers.append([answer.values.tolist() for answer in made.answers])  # type: ignore[union-attr]
+        assert together == ([1, 1, 1, 1] if kept > 10 else [1, 1, 2])  # total, edges, parts, offsets
+
+    assert answers[0] == answers[1]
+
+
 @pytest.mark.parametrize("person", [None, "who"])
 @pytest.mark.parametrize("threads", [2, 5])
 def test_the_number_of_threads_changes_nothing(
@@ -241,3 +263,16 @@ def test_a_search_that_another_thread_drops_is_answered_all_the_same(world: Worl
     found = local.Voted(records, found=Dropped()).count(Tally(cells, len(cells)), xy)
 
     assert found.tolist() == Tally(cells, len(cells)).count(xy).tolist()
+
+
+def test_the_type_that_cells_have_in_one_block_changes_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_base, "BLOCK", 2)
+    xy = np.column_stack([np.array([1.0, 2.0, 300.0, 4.0]), np.zeros(4)])
+
+    def smallest(some: NDArray[np.float64], _: object) -> tuple[NDArray[np.integer]]:
+        steps = some[:, 0].astype(np.int64)
+        return (steps.astype(np.uint8 if steps.max() < 256 else np.uint16),)
+
+    (found,) = engine_base.tried_alone(smallest, xy)
+
+    assert found.tolist() == [1, 2, 300, 4]

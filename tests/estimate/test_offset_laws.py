@@ -99,7 +99,7 @@ def test_offsets_are_drawn_evenly_from_the_law_of_each_edge() -> None:
 def weights_of(law: FarLaw) -> float:
     """How much likelier a place at 10 m is than one at 30 m, for 1,000 points with a choice of two such places."""
     owner, distance = np.repeat(np.arange(1000), 2), np.tile([10.0, 30.0], 1000)
-    near, far = law.factors(owner, distance)[:2]
+    near, far = law.factors(owner, distance, np.ones(1000))[:2]
     return float(near / far)
 
 
@@ -120,4 +120,4 @@ def test_far_places_are_all_alike_if_the_histogram_is_lost_in_noise() -> None:
 def test_no_far_places_are_no_trouble() -> None:
     law = FarLaw(np.array([5.0, 20.0]), np.array([900.0, 100.0]), 2.0, 1000.0)
 
-    assert len(law.factors(np.zeros(0, dtype=np.int64), np.zeros(0))) == 0
+    assert len(law.factors(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))) == 0

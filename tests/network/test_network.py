@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from pointveil.cells import nearest_segment
 from pointveil.cells.segments import Segments
 from pointveil.errors import InputError
 from pointveil.network import Network, candidates
@@ -54,6 +55,38 @@ def test_nearest_edges_are_those_that_a_search_of_all_finds() -> None:
 
     assert (segments.edge[found] == edge).all()
     assert (distance == shortest).all()
+
+
+@pytest.mark.parametrize("step", [0.0, 25.0])
+def test_what_is_not_measured_is_found_all_the_same(step: float) -> None:
+    """On a lattice, too, where many segments and edges are as near as others."""
+    rng = np.random.default_rng(3)
+    lines = random_lines(rng, 200)
+    lines = shapely.set_precision(lines, step) if step else lines
+    segments = segments_of(lines[shapely.length(lines) > 0])
+    xy = np.concatenate([rng.random((4000, 2)) * (1200, 900) - 50, np.full((1, 2), np.nan)])
+    xy = np.rint(xy / step) * step if step else xy
+    search = search_over(segments, BOX)
+
+    nearest = search.nearest(xy)[0]
+
+    assert (search.segment(xy) == nearest).all()
+    assert (segments.edge[search.of_nearest_edge(xy)] == segments.edge[nearest]).all()
+    assert (np.diff(search.first)[search.counts_of_edges[:-1] == 1] > 1).any()
+
+
+def test_however_large_the_table_of_squares_may_be_the_nodes_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(9)
+    segments = segments_of(random_lines(rng, 400))
+    xy = rng.random((4000, 2)) * (1100, 900) - 20
+    nodes = []
+
+    for most in (2**24, 2**10, 1):
+        monkeypatch.setattr(nearest_segment, "MOST_SQUARES", most)
+        nodes.append(search_over(segments, BOX)._nodes(xy))
+
+    assert (nodes[0] == nodes[1]).all()
+    assert (nodes[0] == nodes[2]).all()
 
 
 def test_distances_are_those_of_shapely() -> None:

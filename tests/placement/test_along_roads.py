@@ -20,6 +20,7 @@ from pointveil.network import Network, open_parts, places_along
 from pointveil.partition import RoadCounts, RoadSegments
 from pointveil.placement import AlongRoads, along_roads
 from pointveil.placement.along_roads import far_total
+from pointveil.placement.far_places import FarPlaces
 from pointveil.releases import draw, survey, synthesize
 from pointveil.surveys import Survey
 from pointveil.testing import ScriptedVault
@@ -146,7 +147,8 @@ def test_people_out_of_reach_keep_their_distance_from_the_streets(town: World) -
     assert isinstance(road_counts, RoadCounts)
 
     def mean_distance(laws: OffsetLaws) -> float:
-        drawn = AlongRoads().draw(town, road_counts, replace(answers, laws=laws), 5000, np.random.default_rng(1))
+        far = FarPlaces.of(town, answers.bins, answers.counts[answers.bins.first[-1] :], laws.far)
+        drawn = AlongRoads().draw(town, road_counts, replace(answers, far=far), 5000, np.random.default_rng(1))
         away = Network.of(town).distances(drawn)
         return float(away[away > 25].mean())
 
@@ -155,19 +157,20 @@ def test_people_out_of_reach_keep_their_distance_from_the_streets(town: World) -
     assert mean_distance(replace(answers.laws, far=None)) > 35
 
 
-def test_far_points_are_the_same_in_law_however_many_are_placed_at_a_time(
+def test_points_are_the_same_in_law_however_many_are_placed_at_a_time(
     town: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = np.random.default_rng(3).uniform((220, 220), (280, 280), (8000, 2))
-    found = survey(rehearsed(town, real), "road")
+    found = survey(rehearsed(town, np.concatenate([real, beside_streets(town, 8000, 12)])), "road")
 
     whole = town.projection.to_metres(draw(found, seed=1).coordinates)
-    monkeypatch.setattr(along_roads, "FAR_BLOCK", 500)
-    in_blocks = town.projection.to_metres(draw(found, seed=1).coordinates)
+    monkeypatch.setattr(along_roads, "AT_ONCE", 500)
+    in_steps = town.projection.to_metres(draw(found, seed=1).coordinates)
 
     distances = Network.of(town).distances
-    assert len(whole) == len(in_blocks)
-    assert distances(whole).mean() == pytest.approx(distances(in_blocks).mean(), abs=1)
+    assert len(whole) == len(in_steps)
+    assert distances(whole).mean() == pytest.approx(distances(in_steps).mean(), abs=0.5)
+    assert town.on_land(in_steps).all()
 
 
 def test_the_lake_stays_empty(town: World) -> None:

@@ -28,10 +28,22 @@ def numbered(counts: Ints) -> tuple[Ints, Ints]:
     return group, np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
+def by_group(group: Ints) -> Ints:
+    """Return members in the order of their groups, numbered from 0: far faster as short numbers, if groups are few."""
+    return np.argsort(group.astype(np.min_scalar_type(group.max(initial=0))), kind="stable")
+
+
 def rows(pairs: Floats, which: NDArray[Any]) -> Floats:
     """Return some rows of (n, 2) pairs: each taken as one number, which is four times as fast."""
     taken = np.ascontiguousarray(pairs).view(np.complex128)[:, 0][which]
     return np.asarray(taken.view(np.float64).reshape(-1, 2), dtype=np.float64)
+
+
+def scale(values: Floats, factors: Floats, which: NDArray[np.integer]) -> Floats:
+    """Return values (n,), each multiplied by one of the factors: in place, and some at a time."""
+    for block in blocks(len(values)):
+        values[block] *= factors[which[block]]
+    return values
 
 
 def within(bounds: Bounds, x: Floats, y: Floats) -> Bools:

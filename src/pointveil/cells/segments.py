@@ -76,15 +76,29 @@ class Segments:
         away_x += away_y
         return away_x
 
-    def feet(self, xy: Floats, segment: NDArray[Any]) -> tuple[Floats, Floats, Floats]:
-        """Return the foot of each record on its segment, metres along the edge, and the side (`Nearest` says which)."""
+    def along(self, xy: Floats, segment: NDArray[Any]) -> Floats:
+        """Return metres along the edge to the foot of each record on its segment."""
+        return self.before.take(segment) + self._part(xy, segment) * self.lengths.take(segment)
+
+    def _part(self, xy: Floats, segment: NDArray[Any]) -> Floats:
+        """Return how far through its segment the foot of each record is, from 0 to 1; 0 if that is not known."""
+        start_x, start_y, step_x, step_y, scale = (column.take(segment) for column in self.table)
+        part = (xy[:, 0] - start_x) * step_x
+        part += (xy[:, 1] - start_y) * step_y
+        part *= scale
+        np.fmax(part, 0.0, out=part)
+        return np.fmin(part, 1.0, out=part)
+
+    def feet(self, xy: Floats, segment: NDArray[Any]) -> Floats:
+        """Return the foot of each record on its segment."""
+        start, end, part = self.start[segment], self.end[segment], self._part(xy, segment)[:, None]
+        return np.where(part >= 1, end, start + (end - start) * part)
+
+    def sides(self, xy: Floats, segment: NDArray[Any]) -> Floats:
+        """Return the side of its segment that each record is on (`Nearest` says which)."""
         start, end = self.start[segment], self.end[segment]
         step, away = end - start, np.where(np.isfinite(xy), xy - start, 0.0)
-        part = np.clip((away * step).sum(axis=1) * self.table[4][segment], 0.0, 1.0)
-        foot = np.where((part >= 1)[:, None], end, start + step * part[:, None])
-        along = self.before[segment] + part * self.lengths[segment]
-        side = np.sign(step[:, 0] * away[:, 1] - step[:, 1] * away[:, 0])
-        return foot, along, side
+        return np.sign(step[:, 0] * away[:, 1] - step[:, 1] * away[:, 0])
 
     @cached_property
     def _ends(self) -> tuple[Floats, Floats]:

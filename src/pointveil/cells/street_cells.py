@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -60,6 +61,7 @@ class RoadBins:
     cells: RoadCells
     bins: Ints  # (edges,): parts of equal length; 0 leaves the edge out
     far: NestedGrid  # the far cells with their parts
+    beside: tuple[Any, ...] = ()  # other cells, to count in the same reading if they would mean another one
 
     def __len__(self) -> int:
         return int(self.first[-1]) + len(self.far)
@@ -83,10 +85,11 @@ class RoadBins:
     def locate(self, xy: Floats, found: ShortInts | None = None) -> Ints:
         """Return the one part that holds each record, or -1 on an edge that is left out."""
         cell, near = self.cells.find(xy, found)
-        beyond = cell >= len(self.bins)
-        edge = np.where(beyond | (cell < 0), 0, cell)
-        bins, length = self.bins[edge], self.cells.streets.lengths[edge]
-        part = np.clip((near.along / length * bins).astype(np.int64), 0, np.maximum(bins - 1, 0))
-        number = np.where((cell >= 0) & (bins > 0), self.first[edge] + part, NOWHERE)
+        edge = np.clip(cell, 0, len(self.bins) - 1)  # of any edge, where there is none
+        bins = self.bins.take(edge)
+        part = (near.along / self.cells.streets.lengths.take(edge) * bins).astype(np.int64)
+        number = self.first.take(edge) + np.clip(part, 0, np.maximum(bins - 1, 0))
+        number[(cell == NOWHERE) | (bins == 0)] = NOWHERE
+        beyond = np.flatnonzero(cell >= len(self.bins))
         number[beyond] = self.far.locate(np.asarray(xy)[beyond]) + self.first[-1]
         return number

@@ -1,5 +1,6 @@
 """Bins of how far from their edge the records within reach are: one set for each kind of road, or for each edge."""
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,14 +48,22 @@ class KindOffsets:
         """As of the cells."""
         return self.cells.streets
 
+    @property
+    def key(self) -> Hashable:
+        """What tells them from other cells."""
+        return KindOffsets, self.cells
+
     def locate(self, xy: Floats, found: ShortInts | None = None) -> Ints:
         """Return the bin of each record's offset, in the kind of its edge or among the far ones."""
         cell, near = self.cells.find(xy, found)
-        along_road = (cell >= 0) & (cell < len(self.cells.streets))
-        offset = np.clip(np.searchsorted(self.borders, near.offset, side="right") - 1, 0, self.bins - 1)
-        beside = self.cells.kind[np.where(along_road, cell, 0)] * self.bins + offset
-        far = self.kinds * self.bins + np.maximum(np.searchsorted(self.beyond, near.offset, side="right") - 1, 0)
-        return np.where(cell == NOWHERE, NOWHERE, np.where(along_road, beside, far))
+        offset = np.searchsorted(self.borders, near.offset, side="right") - 1
+        np.minimum(offset, self.bins - 1, out=offset)
+        number = self.cells.kind.take(np.minimum(cell, len(self.cells.kind) - 1)) * self.bins + np.maximum(offset, 0)
+        far = np.flatnonzero(cell >= len(self.cells.streets))
+        beyond = np.maximum(np.searchsorted(self.beyond, near.offset[far], side="right") - 1, 0)
+        number[far] = self.kinds * self.bins + beyond
+        number[cell == NOWHERE] = NOWHERE
+        return number
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from pointveil.cells import ON_THE_ROAD, EdgeOffsets, Floats, Ints, KindOffsets
+from pointveil.cells.arrays import by_group
 from pointveil.estimate.consistency import project_to_total
-from pointveil.estimate.road_law import Pieces, fit_factors, shrink
+from pointveil.estimate.road_law import fit_factors, grouped, shrink
 from pointveil.vault import NoisyCounts
 
 STANDS_OUT = 2  # how many standard deviations of the noise a bin of a single edge must have to be believed
@@ -27,7 +28,7 @@ class OffsetLaws:
         """Return an offset in metres for each point on these edges, drawn from the distribution of its edge."""
         # The draw is stratified: of n points with one distribution, one falls into each n-th of it.
         law = self.of_edge[edge]
-        order = np.argsort(law, kind="stable")
+        order = by_group(law)
         offset = np.zeros(len(edge))
         for own in np.split(order, np.flatnonzero(np.diff(law[order])) + 1) if len(edge) else ():
             number = law[own[0]]
@@ -46,20 +47,21 @@ class FarLaw:
     variance: float  # of that noise
     people: float  # how many people are out of reach in all, most likely
 
-    def factors(self, owner: Ints, distance: Floats) -> Floats:
-        """Return a weight for each place, such that choosing one place per owner reproduces the noisy histogram.
+    def factors(self, owner: Ints, distance: Floats, people: Floats) -> Floats:
+        """Return a weight for each place, such that weighing the places of each owner reproduces the noisy histogram.
 
-        A place is a choice for the point `owner`, `distance` metres from the nearest road. The histogram is first
-        shrunk towards what even placement would give.
+        A place is a choice for the `people` (owners,) of one owner, `distance` metres from the nearest road. The
+        histogram is first shrunk towards what even placement would give.
         """
         bin_ = np.maximum(np.searchsorted(self.borders, distance, side="right") - 1, 0)
-        choices = np.bincount(owner)
-        even = np.bincount(bin_, 1 / choices[owner], len(self.borders)).astype(np.float64)
+        choices = np.bincount(owner, minlength=len(people))
+        people = np.where(choices > 0, people, 0.0)
+        even = np.bincount(bin_, (people / np.maximum(choices, 1))[owner], len(self.borders)).astype(np.float64)
         scale = self.people / max(float(even.sum()), 1e-9)
         wanted = project_to_total(shrink(self.noisy, even * scale, self.variance), self.people)
-        pieces = Pieces(owner, bin_, np.ones(len(owner)))
+        pieces = grouped(owner, bin_, len(self.borders), np.ones(len(owner)))
         wanted = np.where(even > 0, wanted / scale, 0.0) if scale > 0 else even
-        return fit_factors(pieces, (choices > 0).astype(np.float64), wanted)[bin_]
+        return fit_factors(pieces, people, wanted)[bin_]
 
 
 def kind_laws(beside: NoisyCounts, offsets: KindOffsets, people: Floats, far_people: float) -> OffsetLaws:

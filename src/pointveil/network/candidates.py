@@ -15,7 +15,7 @@ from pointveil.cells.segments import Segments
 SEGMENTS_PER_CELL = 4  # of the grid, on average
 MOST_HALVINGS, MOST_FIRST = 10, 8  # from the first cells to those of the grid; and how many of the first in a row
 FEW = 2  # a cell with so few candidates is fine enough
-CUTS = 2  # how often other cells near roads are cut
+CUTS, VAST = 3, 1 << 20  # how often other cells near roads are cut; once less in a network of so many segments
 MANY, MOST_CUTS = 16, 12  # cells with many candidates are cut more often than that
 MOST_PAIRS, PAIRS_PER_SEGMENT = 1 << 18, 64  # cells are not cut if they have more candidates in all
 STUCK = 0.95  # a cell with many candidates, and more than this part of those of the cell it was cut from, is not cut
@@ -62,7 +62,7 @@ def _nodes(level: "Cells", cut: Bools, place: Ints, size: int, known: int) -> tu
 
 def _worth_cutting(level: "Cells", near: Bools, depth: int, segments: int) -> Bools:
     """Return which cells to cut: those with many candidates, as far as memory allows, and first of all near roads."""
-    many = level.counts > np.where(near & (depth < CUTS), FEW, MANY)
+    many = level.counts > np.where(near & (depth < CUTS - (segments > VAST)), FEW, MANY)
     many &= (level.counts <= MANY) | (level.counts <= STUCK * level.before)
     most = max(MOST_PAIRS, PAIRS_PER_SEGMENT * segments) if depth < MOST_CUTS else 0
     choices = (many, many & near, np.zeros(len(level), dtype=bool))

@@ -38,7 +38,13 @@ def open_parts(bins: RoadBins, world: World) -> Bools:
     maybe = cells.open_far[owner]
     tried = np.flatnonzero(maybe & (bins.far.sides[owner] > 1))
     is_open = maybe.copy()
-    is_open[tried] = _have_places(bins.far.rectangles(tried), PROBES[0], cells.streets, world, cells.reach)
+    boxes = bins.far.rectangles(tried)
+    middle, within = (boxes[:, :2] + boxes[:, 2:]) / 2, np.hypot(*(boxes[:, 2:] - boxes[:, :2]).T) / 2
+    distance = cells.streets.distances(middle)
+    is_open[tried] = world.on_land(middle) & (distance > cells.reach)
+    # Of a part whose middle does not fit, other places may, unless all of it is within reach.
+    doubtful = np.flatnonzero(~is_open[tried] & (distance > cells.reach - within))
+    is_open[tried[doubtful]] = _have_places(boxes[doubtful], PROBES[0], cells.streets, world, cells.reach)
     lost = np.bincount(owner, weights=is_open, minlength=len(cells.far)) == 0
     return np.concatenate([np.repeat(cells.dry, bins.bins), is_open | (maybe & lost[owner])])
 

@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from pointveil.cells import ON_THE_ROAD, EdgeOffsets, KindOffsets, NestedGrid, RoadBins, Streets
-from pointveil.cells.arrays import Bools, Floats, Ints, blocks, numbered, rows
+from pointveil.cells.arrays import Bools, Floats, Ints, by_group, rows
 from pointveil.errors import InputError
 from pointveil.estimate import project_parts, reconcile, round_to_total
 from pointveil.estimate.offset_laws import OffsetLaws, edge_laws, kind_laws
@@ -16,14 +16,15 @@ from pointveil.ground import Triangulation
 from pointveil.network import open_parts, places_along
 from pointveil.partition import Budget, RoadCounts
 from pointveil.placement.base import placement
+from pointveil.placement.clear_widths import ClearWidths, Widths, stretches
+from pointveil.placement.far_places import FarPlaces
 from pointveil.vault import NoisyCounts, Respondent, Share
 from pointveil.world import World
 
 MOST_PARTS = 2**22  # no edges and far cells are cut into more parts, whatever the noisy counts say
 LEAST_LENGTH, LEAST_SIDE = 1.0, 5.0  # no part of an edge is shorter, and no part of a far cell narrower, in metres
-FAR_TRIES = 12  # places tried for a far point in its part, and then in its cell, to be on land and out of reach
-FAR_BLOCK = 2**17  # how many far points are placed at a time
-AT_ONCE = 2**16  # how many points are looked at at a time: a bound on memory
+MANY = 4  # points for each short stretch of a street: then it is quicker to know beforehand where they fit
+AT_ONCE = 2**18  # how many points are placed at a time: a bound on memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,8 @@ class RoadAnswers:
     bins: RoadBins  # the parts of edges and of far cells
     counts: Floats  # (parts,) people, non-negative
     laws: OffsetLaws  # how far beside their edge they are
+    far: FarPlaces  # where those in far cells are
+    clear: ClearWidths | None  # how far to either side of edges they can be; None if they are few
 
 
 @placement
@@ -58,6 +61,7 @@ class AlongRoads:
     offsets: Literal["class", "edge"] = "class"
     far_granularity: float = 3.0
     tries: int = 20
+    edition: ClassVar[int] = 2  # since far places are found once for all points
     spends: ClassVar[tuple[str, ...]] = ("along", "offset")
     fills: ClassVar[str] = "roads"
     post_processing: ClassVar[tuple[str, ...]] = (
@@ -77,8 +81,12 @@ class AlongRoads:
         bins = self._cut(counted, float(budget["along"].epsilon) / vault.points_per_unit)
         along = vault.count(bins, budget["along"])
         counts = part_counts(counted, bins, open_parts(bins, world), along)
-        laws = OFFSETS[self.offsets](vault, counted, float(counts[bins.first[-1] :].sum()), budget["offset"])
-        return RoadAnswers(bins, counts, laws)
+        far = counts[bins.first[-1] :]
+        laws = OFFSETS[self.offsets](vault, counted, float(far.sum()), budget["offset"])
+        streets = counted.cells.streets
+        many = counts.sum() > MANY * stretches(streets).sum()
+        clear = ClearWidths.of(streets, counted.cells.reach) if many else None
+        return RoadAnswers(bins, counts, laws, FarPlaces.of(world, bins, far, laws.far), clear)
 
     def _cut(self, counted: RoadCounts, epsilon: float) -> RoadBins:
         """Cut edges into as many parts as the root of their noisy count (the paper's α), far cells as AGrid would."""
@@ -91,29 +99,36 @@ class AlongRoads:
         if excess > 1:  # however large the noisy counts are: a bound on memory
             bins, sides = np.maximum(bins // excess, 1), np.maximum(sides // math.sqrt(excess), 1)
         kept = np.where(near > 0, bins, 0).astype(np.int64)
-        return RoadBins(counted.cells, kept, NestedGrid(far, sides.astype(np.int64)))
+        beside = (KindOffsets(counted.cells),) if self.offsets == "class" else ()
+        return RoadBins(counted.cells, kept, NestedGrid(far, sides.astype(np.int64)), beside)
 
     def draw(
         self, world: World, counted: RoadCounts, answers: RoadAnswers, count: int, rng: np.random.Generator
     ) -> Floats:
         """Return points beside their edges and in far cells, in random order."""
         whole = round_to_total(answers.counts, count, rng)
-        part, rank = numbered(whole)
-        near = answers.bins.owner[part] < len(counted.cells.streets)
-        # Stratified: a part with n points is cut into n stretches, and one point falls anywhere in each.
-        stretch = (rank + rng.random(len(part))) / whole[part]
-        xy = np.empty((len(part), 2))
-        xy[near] = self._beside(world, answers, part[near], stretch[near], rng)
-        far = np.flatnonzero(~near)
-        steps = math.ceil(len(far) / FAR_BLOCK)
-        for step in range(steps):  # every n-th point, so that each step follows the distances of the whole city
-            some = far[step::steps]
-            xy[some] = _far_away(world, answers, part[some] - answers.bins.first[-1], rng)
+        part = np.repeat(np.arange(len(whole), dtype=np.int32), whole)
+        xy, first = np.empty((len(part), 2)), np.cumsum(whole) - whole
+        steps = max(1, math.ceil(len(part) / AT_ONCE))
+        for step in range(steps):  # every n-th point, so that each step has points of the whole city
+            some = part[step::steps].astype(np.int64)
+            # Stratified: a part with n points is cut into n stretches, and one point falls anywhere in each.
+            rank = np.arange(step, len(part), steps) - first[some]
+            xy[step::steps] = self._placed(world, answers, some, (rank + rng.random(len(some))) / whole[some], rng)
+        rng.shuffle(xy.view(np.complex128)[:, 0])  # the same order as rows would have, 28 times as fast
+        return xy
+
+    def _placed(
+        self, world: World, answers: RoadAnswers, part: Ints, stretch: Floats, rng: np.random.Generator
+    ) -> Floats:
+        """Return a place on land for each of some points: beside its edge or in its far cell, so far through a part."""
+        near = np.searchsorted(part, answers.bins.first[-1])  # parts rise, and those of edges come first
+        beside = self._beside(world, answers, part[:near], stretch[:near], rng)
+        xy = np.concatenate([beside, answers.far.draw(part[near:] - answers.bins.first[-1], stretch[near:], rng)])
         wet = np.flatnonzero(~world.on_land(xy))
         if len(wet):  # the few points that found no land near their place go anywhere on land
             land = Triangulation.of(np.array([world.land], dtype=object))
             xy[wet] = land.pick(np.zeros(len(wet), dtype=np.int64), rng)
-        rng.shuffle(xy.view(np.complex128)[:, 0])  # the same order as rows would have, 28 times as fast
         return xy
 
     def _beside(
@@ -122,13 +137,8 @@ class AlongRoads:
         """Return a point beside its edge for each part."""
         beside = _Beside.start(world, answers, part, stretch, rng)
         misfits = np.flatnonzero(~beside.fit(np.arange(len(part))))
-        for number in range(self.tries):
-            beside.side[misfits] *= -1  # the other side of the road; after the first try, neither is new
-            if not number:
-                misfits = misfits[~beside.fit(misfits)]
-            if not len(misfits):
-                break
-            misfits = beside.exchange(misfits, rng)
+        beside.side[misfits] *= -1
+        misfits = beside.exchange(misfits[~beside.fit(misfits)], self.tries, rng)
         wet = misfits[~world.on_land(beside.points(misfits))]
         beside.offset[wet] = 0.0
         return beside.points(np.arange(len(part)))
@@ -195,6 +205,7 @@ class _Beside:
     normal: Floats  # (n, 2): the direction to its left, of length one
     side: Floats  # 1 to the left, -1 to the right
     offset: Floats  # metres from the place to the point
+    clear: Widths | None  # (2, n) metres: how large the offset may be to the left and to the right, if that is known
 
     @classmethod
     def start(
@@ -208,7 +219,8 @@ class _Beside:
         normal = np.column_stack([-direction[:, 1], direction[:, 0]])
         side = np.where(rng.random(len(edge)) < 0.5, -1.0, 1.0)
         offset = answers.laws.draw(edge, rng)
-        beside = cls(world, streets, edge, answers.laws.of_edge[edge], place, normal, side, offset)
+        clear = None if answers.clear is None else answers.clear.at(edge, along)
+        beside = cls(world, streets, edge, answers.laws.of_edge[edge], place, normal, side, offset, clear)
         beside.go_beyond_ends(bins, part, rng)
         return beside
 
@@ -230,7 +242,9 @@ class _Beside:
         outward = np.column_stack([x * cosine - y * sine, x * sine + y * cosine])
         back = self.place[chosen], self.normal[chosen]
         self.place[chosen], self.normal[chosen] = place, outward * self.side[chosen][:, None]
-        misfits = ~self.fit(chosen)
+        misfits = ~self._is_nearest(self.points(chosen), chosen)
+        if self.clear is not None:
+            self.clear[:, chosen[~misfits]] = self.offset[chosen[~misfits]]
         self.place[chosen[misfits]], self.normal[chosen[misfits]] = back[0][misfits], back[1][misfits]
 
     def points(self, which: Ints, offset: Floats | None = None) -> Floats:
@@ -240,27 +254,42 @@ class _Beside:
 
     def fit(self, which: Ints, offset: Floats | None = None) -> Bools:
         """Return which of these points are on land and nearer to their own edge than to any other."""
-        fitting = np.empty(len(which), dtype=bool)
-        for block in blocks(len(which), AT_ONCE):
-            some = which[block]
-            xy = self.points(some, None if offset is None else offset[block])
-            dry = np.flatnonzero(self.world.on_land(xy))
-            fitting[block] = False
-            fitting[block.start + dry] = self.streets.nearest(rows(xy, dry)).edge == self.edge[some[dry]]
+        xy = self.points(which, offset)
+        fitting = self.world.on_land(xy)
+        if self.clear is None:
+            fitting[fitting] = self._is_nearest(rows(xy, fitting), which[fitting])
+        else:
+            clear = self.clear[(self.side[which] < 0).astype(np.intp), which]
+            fitting &= (self.offset[which] if offset is None else offset) <= clear
         return fitting
 
-    def exchange(self, misfits: Ints, rng: np.random.Generator) -> Ints:
+    def _is_nearest(self, xy: Floats, which: Ints) -> Bools:
+        """Return which of these places are nearer to the edges of these points than to any other."""
+        return np.asarray(self.streets.edges(xy) == self.edge[which])
+
+    def exchange(self, misfits: Ints, tries: int, rng: np.random.Generator) -> Ints:
         """Let misfits exchange their offset with another point of their law, if both then fit; return the others."""
-        other = self._partners(misfits, rng)
+        # The side changes with every try. What is too far out on one side of a place rules out all that is farther:
+        # the circle through the place that a nearer road reaches into lies within all larger ones.
+        too_far = np.tile(self.offset[misfits], (2, 1))  # on this side, and on the other
         free = np.ones(len(self.edge), dtype=bool)
         free[misfits] = False
-        single = np.flatnonzero(free[other])
-        single = single[np.unique(other[single], return_index=True)[1]]  # each is asked by the first only
-        happy = single[self.fit(misfits[single], self.offset[other[single]])]
-        happy = happy[self.fit(other[happy], self.offset[misfits[happy]])]
-        mine, other = misfits[happy], other[happy]
-        self.offset[mine], self.offset[other] = self.offset[other], self.offset[mine]
-        return np.delete(misfits, happy)
+        for _ in range(tries):
+            if not len(misfits):
+                break
+            other = self._partners(misfits, rng)
+            single = np.flatnonzero(free[other] & (self.offset[other] < too_far[0]))
+            single = single[np.unique(other[single], return_index=True)[1]]  # each is asked by the first only
+            fitting = self.fit(misfits[single], self.offset[other[single]])
+            too_far[0, single[~fitting]] = self.offset[other[single[~fitting]]]
+            happy = single[fitting]
+            happy = happy[self.fit(other[happy], self.offset[misfits[happy]])]
+            mine, theirs = misfits[happy], other[happy]
+            self.offset[mine], self.offset[theirs] = self.offset[theirs], self.offset[mine]
+            free[mine] = True
+            misfits, too_far = np.delete(misfits, happy), np.delete(too_far, happy, axis=1)[::-1]
+            self.side[misfits] *= -1
+        return misfits
 
     def _partners(self, misfits: Ints, rng: np.random.Generator) -> Ints:
         """Return a random point of the same law for each misfit."""
@@ -272,42 +301,4 @@ class _Beside:
     @cached_property
     def _by_law(self) -> tuple[Ints, Ints]:
         """All points in the order of their laws, and where in it those of each law begin."""
-        return np.argsort(self.law, kind="stable"), np.concatenate([[0], np.cumsum(np.bincount(self.law))])
-
-
-def _far_away(world: World, answers: RoadAnswers, part: Ints, rng: np.random.Generator) -> Floats:
-    """Return a point on land and out of reach of any road for each part of a far cell, where there is such a place."""
-    bins = answers.bins
-    boxes = (bins.far.rectangles(part), bins.cells.far.rectangles(bins.far.owner[part]))
-    xy = np.zeros((len(part), 2))
-    left = np.arange(len(part))
-    for box in boxes:
-        owner, places, distance = _far_places(world, bins, box[left], rng)
-        weight = np.ones(len(owner)) if answers.laws.far is None else answers.laws.far.factors(owner, distance)
-        chosen = _one_each(owner, weight, rng)
-        xy[left[owner[chosen]]] = places[chosen]
-        left = np.delete(left, owner[chosen])
-    return xy
-
-
-def _far_places(world: World, bins: RoadBins, boxes: Floats, rng: np.random.Generator) -> tuple[Ints, Floats, Floats]:
-    """Return some places on land and out of reach in each box: the number of the box, where, and how far from roads."""
-    owner = np.repeat(np.arange(len(boxes)), FAR_TRIES)
-    corner, size = boxes[owner, :2], boxes[owner, 2:] - boxes[owner, :2]
-    places = corner + rng.random((len(owner), 2)) * size
-    dry = np.flatnonzero(world.on_land(places))
-    distance = bins.cells.streets.distances(places[dry])
-    kept = dry[distance > bins.cells.reach]
-    return owner[kept], places[kept], distance[distance > bins.cells.reach]
-
-
-def _one_each(owner: Ints, weight: Floats, rng: np.random.Generator) -> Ints:
-    """Return one index for each owner that there is, by weight; owners rise."""
-    # Of exponential waiting times, the shortest is the i-th with a chance in proportion to its rate, here its weight.
-    wait = rng.exponential(size=len(owner)) / np.maximum(weight, 1e-300)
-    first = np.flatnonzero(np.diff(owner, prepend=-1))
-    if not len(first):
-        return first
-    shortest = np.repeat(np.minimum.reduceat(wait, first), np.diff(first, append=len(owner)))
-    found = np.flatnonzero(wait == shortest)
-    return found[np.flatnonzero(np.diff(owner[found], prepend=-1))]
+        return by_group(self.law), np.concatenate([[0], np.cumsum(np.bincount(self.law))])
