@@ -13,7 +13,7 @@ import shapely
 from hypothesis import HealthCheck, settings
 from numpy.typing import NDArray
 
-from pointveil import releases
+from pointveil import margins, releases
 from pointveil.world import World
 
 # A busy machine is no fault of the code.
@@ -84,6 +84,16 @@ def few_people_will_do() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(releases, "is_noise", lambda _: False)
         yield
+
+
+@pytest.fixture
+def rough_margins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Find margins as ever, by one rehearsal with few people: for tests of anything but their size.
+
+    Those are most of the work of a small release; in full they are found in all other tests.
+    """
+    monkeypatch.setattr(margins, "MOST_REHEARSALS", 1)
+    monkeypatch.setattr(margins, "MOST_PEOPLE", 5000)
 
 
 @pytest.fixture(autouse=True)

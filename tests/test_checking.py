@@ -144,6 +144,35 @@ def test_times_are_said_to_be_left_out(people: NDArray[np.float64], world: World
     assert levels(pv.check(source, world), "started_at: the times would be left out") == {"note"}
 
 
+def test_what_would_be_kept_and_where_the_world_is_are_told(
+    people: NDArray[np.float64], world: World, tmp_path: Path
+) -> None:
+    source = file_with(tmp_path, people, "lon", "lat", started_at=["2024-01-01"] * len(people), who=["a"] * len(people))
+    when = "started_at=time:2024-01-01/2024-02-01"
+
+    as_iso, as_said = (pv.check(source, world, person="who", keep=[when + form]) for form in ("", ";format=%Y-%m-%d"))
+
+    assert (as_iso.kept, as_iso.left_out, as_iso.place) == (("started_at",), ("who",), world.place)
+    assert levels(as_iso, "started_at is text, and read as") == {"note"}
+    assert not levels(as_said, "is text, and read as")
+    assert levels(as_iso, "who is left out of the synthetic file; --keep 'who=id'") == {"note"}
+    assert not levels(as_iso, "Left out of the synthetic file: ")
+
+
+def test_decimal_points_are_foretold_where_a_file_may_have_commas(world: World, tmp_path: Path) -> None:
+    header = {";": "lon;lat;fare\n", ",": "lon,lat,fare\n"}
+    fare = "fare=number:0..9"
+    for name, sign in {"semicolons.csv": ";", "commas.csv": ","}.items():
+        (tmp_path / name).write_text(header[sign], encoding="utf-8")
+
+    told = [
+        levels(pv.check(tmp_path / name, world, keep=[keep]), "written with decimal points")
+        for name, keep in [("semicolons.csv", fare), ("semicolons.csv", fare + ";decimal=,"), ("commas.csv", fare)]
+    ]
+
+    assert told == [{"note"}, set(), set()]
+
+
 def test_no_value_of_a_record_has_a_say(people: NDArray[np.float64], world: World, tmp_path: Path) -> None:
     datasets = (people, people[:, ::-1], people * np.nan, people + 1e6, people[:0])
     found = [pv.check(file_with(tmp_path, values, "lon", "lat"), world) for values in datasets]

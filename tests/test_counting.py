@@ -66,6 +66,14 @@ def test_a_circle_is_a_place_and_metres(released: pv.SyntheticPoints) -> None:
     )
 
 
+def test_an_area_elsewhere_is_said_to_be_outside_and_not_to_be_empty(released: pv.SyntheticPoints) -> None:
+    swapped = released.count((60.17, 24.94, 250))
+
+    assert (swapped.value, swapped.margin) == (0, None)
+    assert str(swapped).startswith("0 (no margin: the area is outside of the world of this release; x (longitude)")
+    assert released.count((24.937, 60.14, 5000)).margin is not None  # one that reaches into the world is counted
+
+
 def test_a_projected_release_takes_areas_in_degrees_and_in_its_own_crs() -> None:
     world = city()
     lon, lat = world.projection.from_metres(people(world, count=5_000)).T

@@ -39,6 +39,8 @@ def test_people_are_planned_for_by_the_points_used_of_one(world: World) -> None:
     errors = [each.count_error for each in planned.forecasts]
     assert max(errors) < 2 * min(errors)  # that all have six points, which bins tell badly, spoils no row
     assert "of each person at most" in planned.recommendation
+    assert "let --max-points be chosen by noisy answers" in planned.caveat
+    assert "--max-points" not in pv.plan(world, points=9000, epsilons=[2], method="ugrid-uni").caveat
 
 
 def test_what_kept_columns_cost_is_taken_off(world: World) -> None:

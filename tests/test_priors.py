@@ -148,7 +148,9 @@ def test_a_vault_refuses_them_too(
     people_file: Path, world: World, tmp_path: Path, ledger: Own | None, how: str
 ) -> None:
     pq.write_table(pq.read_table(people_file)[how == "with a row less" :], tmp_path / "copy.parquet")
-    vault = Vault.open(people_file, with_prior(world, tmp_path / "copy.parquet"), epsilon=1, ledger=ledger)
+    guided = with_prior(world, tmp_path / "copy.parquet")
+    # Whatever is written down with the charge, the prior is the one that guides.
+    vault = Vault.open(people_file, guided, epsilon=1, ledger=ledger, purpose={"prior": {}})
 
     with pytest.raises(InputError, match="holds private data"):
         pv.survey(vault)

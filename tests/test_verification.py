@@ -1,6 +1,7 @@
 """A release that was changed is never verified."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,20 @@ def test_a_release_in_any_format_is_verified(suffix: str, people_file: Path, wor
     synthesize(Vault.open(people_file, world, epsilon=1), "ugrid-uni", count=50).write(path)
 
     assert verify(path).statement.guarantee.epsilon == "1"
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_verifying_leaves_no_file_behind(suffix: str, people_file: Path, world: World, tmp_path: Path) -> None:
+    path = tmp_path / f"synthetic{suffix}"
+    synthesize(Vault.open(people_file, world, epsilon=1), "ugrid-uni", count=50).write(path)
+    before = sorted(tmp_path.iterdir())
+
+    verify(path)
+    statement_path(path).unlink()
+    with suppress(VerificationError):  # CSV and Shapefile have no statement in them
+        verify(path)
+
+    assert sorted(tmp_path.iterdir()) == [each for each in before if each != statement_path(path)]
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".geoparquet", ".geojson", ".gpkg"])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow as pa
 from pyproj import CRS
 
 from pointveil.columns import Column, check_keep
@@ -64,7 +65,9 @@ class Checked:
     format: str | None = None  # this and what follows is None if the file could not be opened
     columns: tuple[str, ...] = ()  # x and y, or the geometry
     crs: str | None = None
+    place: str | None = None  # where the world is, in words
     unit: str | None = None  # what would be protected
+    kept: tuple[str, ...] = ()  # the names of the columns that would be kept
     left_out: tuple[str, ...] = ()  # the names of all other columns
     dataset: str | None = None  # its name in the ledger
     account: Account | None = None  # of that name, as it stands or would be opened; None without a ledger
@@ -150,7 +153,8 @@ def check(terms: CheckTerms) -> Checked:
     if account is not None and account.left < settled.epsilon:
         found.append(Finding("refused", _too_little(name, account, settled.epsilon)))
     used = (layout.x, layout.y or "y") if layout.x else (layout.geometry or "geometry",)
-    return Checked(tuple(found), layout.format, used, layout.crs, protects, layout.left_out, name, account)
+    kept, place = tuple(column.name for column in settled.keep), vault.world.place
+    return Checked(tuple(found), layout.format, used, layout.crs, place, protects, kept, layout.left_out, name, account)
 
 
 def _opened(name: str, cap: object) -> Account:
@@ -175,7 +179,7 @@ def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:
         yield Finding("refused", text)
     if terms.crs is None and layout.geometry is None:
         yield from _taken_for_degrees(layout.x, layout.y, layout.crs, world)
-    dropped = layout.left_out
+    dropped = tuple(name for name in layout.left_out if name != terms.person)
     owners = [name for name in dropped if guess_use(name) == "person"]
     if terms.person is None and terms.unit is None and owners:
         yield Finding(
@@ -195,12 +199,36 @@ def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:
             "note",
             f"{', '.join(times)}: the times would be left out. To keep them: --keep '{times[0]}=time:START/END'.",
         )
+    if terms.person in layout.left_out:
+        yield Finding(
+            "note",
+            f"{terms.person} is left out of the synthetic file; --keep '{terms.person}=id' writes invented ids.",
+        )
+    yield from _of_text(layout, vault.statement.columns)
     if epsilon > USUAL_EPSILON:
         yield Finding("warning", f"epsilon {epsilon} promises very little. Most releases use 1 or less.")
     if world.land_area < SMALL_LAND:
         yield Finding("warning", f"The world has only {world.land_area:,.0f} m² of land. Is its boundary right?")
     if dropped and layout.format in UNLISTED:
         yield Finding("note", UNLISTED[layout.format])
+
+
+def _of_text(layout: Any, kept: Sequence[dict[str, Any]]) -> Iterator[Finding]:
+    """Yield how text is read and written that nothing else is declared of; no value may tell it."""
+    for column in kept:
+        text = pa.types.is_string(layout.kept[column["name"]].type) and "type" not in column
+        if column["kind"] == "time" and text and "format" not in column:
+            yield Finding(
+                "note",
+                f"{column['name']} is text, and read as 2014-04-01T08:30 or 2014-04-01 08:30. Say how it is written if "
+                "otherwise, as in ;format=%d.%m.%Y %H:%M: what cannot be read comes out blank.",
+            )
+    if layout.format == "csv" and layout.delimiter != "," and not any(column.get("decimal") == "," for column in kept):
+        yield Finding(
+            "note",
+            "Coordinates are written with decimal points, whatever sign they have in the file; with decimal commas "
+            "only if a kept number is declared so (decimal=,).",
+        )
 
 
 def _misnamed(x: str | None, y: str | None, crs: str) -> Iterator[str]:

@@ -25,6 +25,7 @@ CORNERS = 64  # of a quarter of a circle
 NO_MARGIN = "no margin: the statement of this release has none"
 BY_PERSON = "no margin: by person, busy persons weigh less than their points, and nothing tells by how much in a place"
 EVEN_GRID = "no margin: an even grid leaves people where nobody is, by more than can be told"
+OUTSIDE = "no margin: the area is outside of the world of this release; x (longitude) comes first"
 AREAS = (
     "a polygon, a GeoDataFrame or GeoSeries of polygons, (x, y, radius in metres), or bounds (west, south, east, north)"
 )
@@ -100,10 +101,18 @@ def count_in(coordinates: Floats, crs: str, area: Any, statement: Statement, cho
     """Return the people in an area, from all points (n, 2) in `crs` and which of them are in a slice."""
     plane = Projection.over(statement.domain.bounds, statement.domain.crs)
     shape = area_in_metres(area, crs, plane, own)
+    if outside(shape, plane, statement):
+        return Count(0, None, OUTSIDE)
     inside = coordinates if chosen is None else coordinates[chosen]
     found = inside_of(shape, plane.to_metres(transform(crs, plane.crs)(inside)))
     share = len(inside) / max(len(coordinates), 1)
     return estimate(int(found.sum()), len(coordinates), float(shape.area), statement, share)
+
+
+def outside(shape: Any, plane: Projection, statement: Statement) -> bool:
+    """Tell whether an area, in metres, has no part in the bounds of a release: of people there nothing is known."""
+    bounds = shapely.transform(shapely.box(*statement.domain.bounds), plane.to_metres)
+    return not shapely.intersects(shape, bounds)
 
 
 def inside_of(shape: Any, xy: Floats) -> NDArray[np.bool_]:
@@ -130,7 +139,7 @@ def area_in_metres(area: Any, crs: str, plane: Projection, own: Any = None) -> A
     if size == 4:
         area = shapely.box(*area)
     if not circle and (not isinstance(area, shapely.Geometry) or not shapely.area(area) > 0):
-        raise InputError(f"Give {AREAS}, not {type(area).__name__} without an area.")
+        raise InputError(f"Give {AREAS}; not {type(area).__name__}, or one without an area.")
     shape = shapely.Point(area[:2]) if circle else area
     if named is None:
         given = DEGREES if not is_geographic(crs) and _on_the_globe(shape.bounds) else crs

@@ -32,13 +32,15 @@ RADII = {
 LARGEST = 3  # circles have a radius of at most the longer side of the world over this
 TRIES = 20  # places for each that must be on land
 MOST_PEOPLE = 2**18  # in a rehearsal
-ENOUGH, WIDE, MOST_REHEARSALS = 12, 1000.0, 3  # circles so wide (metres) that do not overlap, and rehearsals for them
+ENOUGH, WIDE, MOST_REHEARSALS = 6, 1000.0, 2  # circles so wide (metres) that do not overlap, and rehearsals for them
 COUNTS = (0.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4, 3e4, 1e5, 1e6, 1e7)
 SHARES = (1 / 64, 1 / 16, 1 / 4, 1.0)  # of all points, in a slice
 SLICES, IN_SLICE = 8, 0.2  # how many of each column are tried, and with which part of the circles
 SQUARE = 100.0  # metres: the side of the squares in which a release is compared with a sample
 HELD = 0.9  # of all intervals shall hold the true count
 STEPS = 40  # towards the fit
+LEAF = 64  # points in a leaf of a tree
+STIFF = 10.0  # circles: what a bend in the fit must be worth
 LEAST_UNEVEN = 0.02  # no city is quite even
 REACH = 2.0  # standard deviations: what is farther from an answer is not due to its noise
 HALVINGS = 12  # of the people of a part, at most
@@ -62,7 +64,7 @@ class Trials(NamedTuple):
     area: Floats  # square metres
     share: Floats  # of all people that are in the slice; 1 if all are counted
     told: Floats  # people
-    off: Floats  # people
+    true: Floats  # people
 
 
 def with_margins(survey: Survey) -> Survey:
@@ -218,19 +220,19 @@ def _compare(
         some, truly = ((code >= low) & (code <= high) for code in (told, true))
         groups.append((column, float(some.mean()), IN_SLICE, real.xy[truly], made.xy[some]))
     for column, share, part, *both in groups:
-        trees = [KDTree(xy) for xy in both]
+        trees = [KDTree(xy, LEAF, compact_nodes=False, balanced_tree=False) for xy in both]  # soon made, asked little
         for radius in radii:
-            centres = _centres(world, both[1], scale * radius, math.ceil(part * RADII[radius]), rng)
-            held, counted = (
+            centres = _centres(world, both[0], scale * radius, math.ceil(part * RADII[radius]), rng)
+            true, told = (
                 np.asarray(tree.query_ball_point(centres, scale * radius, return_length=True), dtype=np.float64)
                 for tree in trees
             )
-            yield _trials(column, math.pi * radius**2, share, counted, np.abs(counted - held))
+            yield _trials(column, math.pi * radius**2, share, told, true)
 
 
-def _trials(column: int, area: float, share: float, told: Floats, off: Any) -> Trials:
+def _trials(column: int, area: float, share: float, told: Floats, true: Floats) -> Trials:
     """Return trials of one column, area and share."""
-    return Trials(*(np.full(len(told), value) for value in (column, area, share)), told, off)  # type: ignore[call-arg]
+    return Trials(*(np.full(len(told), value) for value in (column, area, share)), told, true)  # type: ignore[call-arg]
 
 
 def _centres(world: World, xy: Floats, radius: float, count: int, rng: np.random.Generator) -> Floats:
@@ -240,8 +242,9 @@ def _centres(world: World, xy: Floats, radius: float, count: int, rng: np.random
     of both kinds are the same.
     """
     anywhere = rng.uniform(world.bounds[:2], world.bounds[2:], (count * TRIES, 2))
-    angle, away = rng.uniform(0, 2 * math.pi, count), radius * np.sqrt(rng.random(count))
-    around = xy[rng.integers(len(xy), size=count)] + np.column_stack([np.cos(angle), np.sin(angle)]) * away[:, None]
+    around = rng.choice(xy, count if len(xy) else 0)
+    angle, away = rng.uniform(0, 2 * math.pi, len(around)), radius * np.sqrt(rng.random(len(around)))
+    around = around + np.column_stack([np.cos(angle), np.sin(angle)]) * away[:, None]
     anywhere, around = (each[world.on_land(each)] for each in (anywhere, around))
     return np.concatenate([anywhere[: count // 2], around])
 
@@ -273,35 +276,43 @@ def _deviations(trials: Trials, shares: Iterable[float], areas: Floats, counts: 
     """Return deviations (shares, areas, counts): of which 1.645 hold the true count in nine of ten trials."""
     from scipy.special import stdtrit  # late: slow to load
 
-    fitted = _fit(_terms(trials), np.log(trials.off + 0.5))
+    knots = counts[counts <= max(trials.true.max(), counts[1])]
+    # By true counts: circles with few people hold as often as those with many. By those that are told, circles would be
+    # missed where nearly nobody is and noise tells of some.
+    fitted = _fit(_terms(trials, knots), np.log(np.abs(trials.told - trials.true) + 0.5), len(knots))
     found = []
     for share, area in product(shares, areas):
         # Few circles tell less than many: as Student's law has it.
         factor = stdtrit(max(land / area, 2.0), (1 + HELD) / 2) / NINE_IN_TEN**2
         # Fewer people than were ever seen are as unsure as the fewest that were; with more than the most, doubt grows.
-        seen = share * trials.told[(trials.area == area) & (trials.share == 1)]
+        seen = share * trials.true[(trials.area == area) & (trials.share == 1)]
         within = np.clip(counts, seen.min(), seen.max())
-        known = np.exp(_terms(_trials(0, area, share, within, within)) @ fitted)
+        known = np.exp(_terms(_trials(0, area, share, within, within), knots) @ fitted)
         found.append(factor * known * np.sqrt(np.maximum((counts + 1) / (within + 1), 1.0)))
     return np.reshape(found, (-1, len(areas), len(counts)))
 
 
-def _fit(terms: Floats, values: Floats) -> Floats:
-    """Return the coefficients of a quantile regression: nine in ten values lie below `terms` times them."""
-    fitted = np.linalg.lstsq(terms, values, rcond=None)[0]
+def _fit(terms: Floats, values: Floats, knots: int) -> Floats:
+    """Return the coefficients of a quantile regression: nine in ten values lie below `terms` times them.
+
+    The first of them are values at so many knots: a line through these bends only where enough circles say so.
+    """
+    bends = np.zeros((max(knots - 2, 0), terms.shape[1]))
+    bends[:, :knots] = np.diff(np.eye(knots), 2, axis=0)
+    stiff = STIFF * bends.T @ bends
+    fitted = np.linalg.lstsq(terms.T @ terms + stiff, terms.T @ values, rcond=None)[0]
     for _ in range(STEPS):
         gap = values - terms @ fitted
         weighted = terms * (np.where(gap > 0, HELD, 1 - HELD) / np.maximum(np.abs(gap), 0.01))[:, None]
-        fitted = np.linalg.lstsq(weighted.T @ terms, weighted.T @ values, rcond=None)[0]
+        fitted = np.linalg.lstsq(weighted.T @ terms + stiff, weighted.T @ values, rcond=None)[0]
     return np.asarray(fitted)
 
 
-def _terms(trials: Trials) -> Floats:
-    """Return the terms, (n, terms), in which the logarithm of a margin is linear."""
-    many, wide, part = np.log1p(trials.told) - 4, np.log(trials.area) / 2 - 6, np.log(trials.share)
-    return np.column_stack(
-        [np.ones_like(many), many, many**2, wide, wide**2, many * wide, part, part**2, part * many, part * wide]
-    )
+def _terms(trials: Trials, knots: Floats) -> Floats:
+    """Return the terms, (n, terms), in which the logarithm of a margin is linear: counts at knots, area and share."""
+    many, wide, part = np.log1p(trials.true), np.log(trials.area) / 2 - 6, np.log(trials.share)
+    at_knots = [np.interp(many, np.log1p(knots), one) for one in np.eye(len(knots))]
+    return np.column_stack([*at_knots, wide, wide**2, (many - 4) * wide, part, part**2, part * (many - 4), part * wide])
 
 
 def _rounded(values: Any) -> Any:

@@ -87,9 +87,9 @@ class Order:
         if kept is None:
             return "Nothing was charged."
         if kept.stopped:
-            return f"Epsilon {kept.epsilon} stays charged to '{kept.name}'; the rest was given back."
+            return f"Epsilon {float(kept.epsilon):g} stays charged to '{kept.name}'; the rest was given back."
         return (
-            f"Epsilon {kept.epsilon} stays charged to '{kept.name}'. "
+            f"Epsilon {float(kept.epsilon):g} stays charged to '{kept.name}'. "
             f"The same again {again} makes the release without another charge."
         )
 
@@ -179,7 +179,10 @@ def _facts(terms: SurveyTerms, settled: Settled, form: str) -> dict[str, Any]:
 
 
 def _set_cap(cap: object, dataset: str, epsilon: Fraction, book: Ledger | None) -> Iterator[str]:
-    """Set the cap of a dataset that is new to the ledger; yield a sentence if it has another."""
+    """Set the cap of a dataset that is new to the ledger; yield a sentence if its name has another.
+
+    An account may have a lower one, of a dataset with the same content: that is a fact about the data, and not told.
+    """
     if cap is None or book is None:
         return
     account, wanted = book.find(dataset), exact_cap(cap)
@@ -187,9 +190,9 @@ def _set_cap(cap: object, dataset: str, epsilon: Fraction, book: Ledger | None) 
         raise BudgetError(f"The cap of {float(wanted):g} is less than epsilon {epsilon}. Nothing was charged.")
     if account is None:
         book.set_cap(dataset, wanted)
-    elif account.cap != wanted:
+    elif (known := book.named_cap(dataset)) != wanted:
         yield (
-            f"'{dataset}' keeps its cap of {float(account.cap):g}. "
+            f"'{dataset}' keeps its cap of {float(known):g}. "
             f"Change it with: pointveil ledger cap {shlex.quote(dataset)} {float(wanted):g}"
         )
 

@@ -19,7 +19,7 @@ from pointveil.files.whole import existing_file, file_digest
 from pointveil.formats import PointSource, open_points, read_statement
 from pointveil.formats.base import Batch
 from pointveil.statement import Statement
-from pointveil.surveys import SURVEY_BEGINS, Survey
+from pointveil.surveys import Survey, is_survey
 from pointveil.synthetic import statement_path
 from pointveil.vault import digests_of
 from pointveil.verification import open_released, verify
@@ -77,7 +77,9 @@ def with_prior(world: World, prior: str | PathLike[str], *, private: Path | None
         known &= np.isfinite(found.weight) & (found.weight > 0)
     known[known] = world.on_land(xy[known])
     if not known.any():
-        raise InputError(f"{path.name}, the prior, has no point on the land of this world. Check its CRS.")
+        raise InputError(
+            f"{path.name}, the prior, has no point on the land of this world, around {world.place}. Check its CRS."
+        )
     source = {"name": path.name, "kind": kind, "file_sha256": file_digest(path)}
     if statement is not None:
         source["release"] = statement.release
@@ -87,9 +89,8 @@ def with_prior(world: World, prior: str | PathLike[str], *, private: Path | None
 
 def _kind(path: Path) -> tuple[str, Statement | None]:
     """Return what a file is, and its statement, if it is a release or a survey; refuse one that promises nothing."""
-    with path.open("rb") as file:
-        is_survey = file.read(len(SURVEY_BEGINS)) == SURVEY_BEGINS and path.suffix.lower() != ".zip"
-    if not is_survey and not statement_path(path).exists() and read_statement(path) is None:
+    survey = is_survey(path) and path.suffix.lower() != ".zip"
+    if not survey and not statement_path(path).exists() and read_statement(path) is None:
         return "public points", None
     statement = verify(path).statement  # raises if it does not hold, or is of a rehearsal
     if statement.ledger is None:
@@ -97,7 +98,7 @@ def _kind(path: Path) -> tuple[str, Statement | None]:
             f"{path.name} was charged to no ledger, so nobody keeps account of it; it cannot be a prior. "
             "Take a release that was charged."
         )
-    return "earlier survey" if is_survey else "earlier release", statement
+    return "earlier survey" if survey else "earlier release", statement
 
 
 def _drawn(path: Path, _: Statement | None) -> Found:

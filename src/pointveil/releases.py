@@ -21,7 +21,7 @@ from pointveil.asking import ask_all
 from pointveil.cells.arrays import blocks
 from pointveil.cells.side_by_side import check_threads, side_by_side
 from pointveil.checking import MOST_POINTS, check_drawing, check_world
-from pointveil.columns import PATTERNS, Column, Id, Time
+from pointveil.columns import DROP, PATTERNS, Column, Id, Time
 from pointveil.errors import BudgetError, InputError, PointveilWarning, StoppedError
 from pointveil.files.crs import is_geographic, short_name
 from pointveil.keeping import draw_codes
@@ -397,10 +397,16 @@ def _why_stopped(total: NoisyCounts, vault: Vault) -> str:
         f"Stopped: about {max(int(total.values.sum()), 0):,} {what} seem to be on the land of this world, which is "
         f"less than {NOISE_DEVIATIONS} times the noise of that number, ±{_deviation(total):,.0f}. Nothing was written. "
         f"The points were read {read} {short_name(layout.crs)}{named}. If they are {otherwise}, or in another CRS, say "
-        "so with --crs (crs=); if x and y are swapped, with --columns (columns=). Do the world and the person "
-        "column belong to these data? If all is right, take a larger epsilon, or say beforehand that it may be so "
-        "few: --small (small=True)."
+        f"so with --crs (crs=); if x and y are swapped, with --columns (columns=). {_dropped(vault.statement)}Do the "
+        f"world, around {vault.world.place}, and the person column belong to these data? If all is right, take a "
+        "larger epsilon, or say beforehand that it may be so few: --small (small=True)."
     )
+
+
+def _dropped(statement: Statement) -> str:
+    """Return for which kept columns records may have been dropped, as a sentence and a space."""
+    names = ", ".join(repr(column["name"]) for column in statement.columns if column.get("other") == DROP)
+    return f"Records whose {names} cannot be read as declared were dropped. " if names else ""
 
 
 def _warn(sentences: Iterable[str]) -> None:

@@ -229,6 +229,12 @@ class Survey:
         return cls._checked(statement, record["survey"], tuple(map(unpack, answers)), world)
 
 
+def is_survey(path: Path) -> bool:
+    """Tell whether a file begins as a survey does."""
+    with path.open("rb") as file:
+        return file.read(len(SURVEY_BEGINS)) == SURVEY_BEGINS
+
+
 def check_survey(content: bytes, public_key: str | None) -> tuple[Statement, str, str]:
     """Return the statement of a survey of any edition, who signed it, and what it covers; or raise VerificationError.
 
@@ -386,7 +392,7 @@ class Recorder:
             return self.answers[-1]
         assert isinstance(self.vault, Vault)  # noqa: S101 - nothing else has a ledger
         first = None if about is None else (question, about)
-        charge, number = self.vault.pay(first, keeps=True), len(self.answers)
+        charge, number = self.vault.pay(first, keeps=self.ledger), len(self.answers)
         assert charge is not None  # noqa: S101 - it has a ledger
         unit = 1 if question == "persons" else self.points_per_unit
         asked = f"{question} {share.purpose} {share.epsilon} {unit} {size} {details}".rstrip()
@@ -535,7 +541,12 @@ def pack(answer: Answer) -> bytes:
     """Return an answer as few bytes: its numbers in the smallest type that holds them, compressed."""
     buffer = io.BytesIO()
     arrays: dict[str, Any] = {name: values.astype(_smallest(values)) for name, values in _arrays(answer).items()}
-    np.savez_compressed(buffer, described=np.array(json.dumps(_describe(answer))), **arrays)
+    described = {"described": np.array(json.dumps(_describe(answer)))}
+    # As numpy.savez_compressed does, but four times as fast: noise is hardly smaller for more effort.
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, values in {**described, **arrays}.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, values, allow_pickle=False)
     return buffer.getvalue()
 
 

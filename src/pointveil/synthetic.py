@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from pointveil import counting, showing
 from pointveil.cells.arrays import blocks
-from pointveil.columns import from_dict
+from pointveil.columns import Column, from_dict
 from pointveil.errors import missing_extra
 from pointveil.files.crs import DEGREES, short_name, transform
 from pointveil.files.laid_aside import LaidAside
@@ -107,10 +107,15 @@ class SyntheticPoints:
     ) -> SyntheticPoints:
         """Return points, with kept columns, that are too many to be held: laid aside as they come."""
         laid = LaidAside(folder)
-        for block in drawn:
-            laid.add(_as_table(Chunk(*block)))
+
+        def added() -> Iterator[NDArray[np.float64]]:
+            for block in drawn:
+                laid.add(_as_table(Chunk(*block)))
+                yield block[0]
+
+        digest = points_digest(added(), steps_per_unit(layout.crs))
         return_memory()  # that drawing took
-        return _LaidAside(laid, layout, statement)
+        return _LaidAside(laid, layout, statement, digest)
 
     def with_statement(self, statement: Statement) -> SyntheticPoints:
         """Return the same points with another statement."""
@@ -238,10 +243,13 @@ class SyntheticPoints:
         """
         chosen = None
         if time is not None or where:
-            keep = [from_dict(column) for column in self.statement.columns]
-            codes = self._codes(Chunk(self.coordinates, self.kept)) if keep else ()
-            chosen = counting.slice_of(keep, codes, time, where or {})
+            chosen = counting.slice_of(*self.kept_codes(), time, where or {})
         return counting.count_in(self.coordinates, self.crs, area, self.statement, chosen, crs)
+
+    def kept_codes(self) -> tuple[list[Column], Codes]:
+        """Return the kept columns, and an array (rows,) of codes for each that has bins."""
+        keep = [from_dict(column) for column in self.statement.columns]
+        return keep, self._codes(Chunk(self.coordinates, self.kept)) if keep else ()
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the points with matplotlib, onto `ax` or onto new axes, and return the axes."""
@@ -268,11 +276,14 @@ class SyntheticPoints:
             yield Chunk(self.coordinates[block], table)
 
     def _output(self, form: Layout) -> Output:
-        digest = points_digest((chunk.coordinates for chunk in self.chunks()), steps_per_unit(form.crs))
+        digest = self._digest(steps_per_unit(form.crs))
         chunks = self.chunks() if len(self) else [Chunk(self.coordinates, self.kept)]
         return output_of(
             form, len(self), digest, codes_digest(map(self._codes, chunks)) if self.statement.columns else None
         )
+
+    def _digest(self, steps: int) -> str:
+        return points_digest((chunk.coordinates for chunk in self.chunks()), steps)
 
     def _codes(self, chunk: Chunk) -> Codes:
         """Return what the kept columns say, by the declarations of the statement."""
@@ -283,14 +294,18 @@ class SyntheticPoints:
 class _LaidAside(SyntheticPoints):
     """Points that are written from a temporary file, and held only if somebody looks at them."""
 
-    def __init__(self, laid: LaidAside, layout: Layout, statement: Statement) -> None:
-        vars(self).update(laid=laid, layout=layout, statement=statement)
+    def __init__(self, laid: LaidAside, layout: Layout, statement: Statement, digest: str) -> None:
+        vars(self).update(laid=laid, layout=layout, statement=statement, digest=digest)
 
     def __len__(self) -> int:
         return int(vars(self)["laid"].rows)
 
     def with_statement(self, statement: Statement) -> SyntheticPoints:
-        return _LaidAside(vars(self)["laid"], self.layout, statement)
+        return _LaidAside(vars(self)["laid"], self.layout, statement, vars(self)["digest"])
+
+    def _digest(self, steps: int) -> str:
+        known = steps == steps_per_unit(self.layout.crs)  # made while they were laid aside
+        return str(vars(self)["digest"]) if known else super()._digest(steps)
 
     @cached_property
     def coordinates(self) -> NDArray[np.float64]:
@@ -308,7 +323,7 @@ class _LaidAside(SyntheticPoints):
     def chunks(self) -> Iterator[Chunk]:
         """Yield them from the file."""
         for table in vars(self)["laid"]:
-            places = np.column_stack([table.column(axis).to_numpy() for axis in range(2)])
+            places = np.array([table.column(axis).to_numpy() for axis in range(2)]).T
             yield Chunk(places, table.select(range(2, table.num_columns)) if table.num_columns > 2 else None)
 
 
@@ -317,7 +332,8 @@ def _as_table(chunk: Chunk) -> pa.Table:
     import pyarrow as pa
 
     names, columns = ([], []) if chunk.table is None else (chunk.table.column_names, chunk.table.columns)
-    return pa.table([*map(pa.array, chunk.coordinates.T), *columns], names=["x", "y", *names])
+    places = map(pa.array, np.ascontiguousarray(chunk.coordinates.T))
+    return pa.table([*places, *columns], names=["x", "y", *names])
 
 
 def _import(package: str) -> Any:
@@ -374,8 +390,8 @@ def points_digest(chunks: Any, steps: int) -> str:
     """Return the hash of points in their order, as whole lattice steps, so many to a unit."""
     digest = hashlib.sha256()
     for coordinates in chunks:
-        for block in blocks(len(coordinates), CHUNK):
-            digest.update(np.rint(coordinates[block] * steps).astype("<i8").tobytes())
+        for block in blocks(len(coordinates)):
+            digest.update(np.rint(coordinates[block] * steps).astype("<i8", order="C").ravel())
     return digest.hexdigest()
 
 

@@ -13,15 +13,17 @@ from numpy.typing import NDArray
 
 from pointveil.columns import from_dict
 from pointveil.errors import InputError, VerificationError, shown
-from pointveil.files.crs import is_geographic, known_crs, same_places
+from pointveil.files.crs import is_geographic, known_crs, same_places, transform
 from pointveil.files.places import fetched, is_database, public_name
 from pointveil.formats import FORMATS, PointSource, format_of, open_points, read_statement
 from pointveil.formats.base import Codes
 from pointveil.ledger import Ledger
-from pointveil.statement import MOST_BYTES, Output, OutputFile, Statement, parse_signed, read_public_key
-from pointveil.surveys import SURVEY_BEGINS, check_survey
+from pointveil.statement import MOST_BYTES, Domain, Output, OutputFile, Statement, parse_signed, read_public_key
+from pointveil.surveys import check_survey, is_survey
 from pointveil.synthetic import STATEMENT, check_format, codes_digest, describe_file, points_digest, statement_path
+from pointveil.world.projection import Projection
 
+ROUNDED = 1.0  # metres that a point may be outside of its world: far more than a lattice moves it
 FARTHEST = 2.0**62  # lattice steps: no place on a map is so far away
 MOST_ROWS = 16  # points of a release in one byte of it: half a bit for a point, which takes many
 DOUBTS = ("is not signed", "NOT checked", "not every byte", "compare this with", "nothing was charged")
@@ -98,11 +100,10 @@ def _read_checked(path: Path, public_key: str | None) -> Verified:
         raise InputError(f"There is no file {path.name}.")
     if path.is_dir():
         return _checked_release(path, public_key)
-    with path.open("rb") as file:
-        if file.read(len(SURVEY_BEGINS)) == SURVEY_BEGINS:
-            with _refusing(f"{_name(path)} does not hold."):
-                statement, signed, bound = check_survey(path.read_bytes(), public_key)
-            return Verified(statement, (signed, bound))
+    if is_survey(path):
+        with _refusing(f"{_name(path)} does not hold."):
+            statement, signed, bound = check_survey(path.read_bytes(), public_key)
+        return Verified(statement, (signed, bound))
     return _checked_release(path, public_key)
 
 
@@ -247,7 +248,17 @@ def _points(
             raise changed
         if not same_places(source.layout.crs, output.crs, batch.coordinates[:1000], 1 / steps):
             raise VerificationError(f"{_name(path)} was changed: its CRS is not the one that its statement names.")
+        if not _in_its_world(batch.coordinates[:1000], output.crs, statement.domain):
+            raise VerificationError(f"The points of {_name(path)} are not in the world that its statement names.")
         codes.append(batch.codes)
         yield batch.coordinates
     if rows != output.rows:
         raise changed
+
+
+def _in_its_world(coordinates: NDArray[np.float64], crs: str, domain: Domain) -> bool:
+    """Tell whether points in `crs` lie in the bounds that a statement names: in others, or another CRS, they do not."""
+    plane = Projection.over(domain.bounds, domain.crs)
+    xy = plane.to_metres(transform(crs, plane.crs)(coordinates))
+    width, height = plane.to_metres(np.array([domain.bounds[2:]]))[0]
+    return bool(((xy >= -ROUNDED) & (xy <= (width + ROUNDED, height + ROUNDED))).all())

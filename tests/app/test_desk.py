@@ -242,6 +242,8 @@ def test_a_world_is_made_of_bounds_and_layers(served: Served, folder: Path) -> N
     assert pv.World.read(folder / "new.gpkg").boundary.bounds == (10.0, 50.0, 10.02, 50.012)
     assert made.json()["words"]["shell"] == "pointveil world new.gpkg --bounds=10,50,10.02,50.012"
     assert served.ask("make-world", asked).status == 400  # it is never replaced
+    shown = served.ask("world", {"world": "new.gpkg"}).json()["about"]
+    assert shown.endswith("in EPSG:4326, around 50.006° N, 10.010° E, in or near Germany")
 
 
 CORNERS = [[10.0, 50.0], [10.02, 50.001], [10.015, 50.012], [10.003, 50.009]]

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -352,6 +353,29 @@ def test_charts_tell_their_values_under_the_pointer(visit: Open) -> None:
     assert tip.inner_text().splitlines()[0] == "25 m"
     page.mouse.move(0, 0)
     assert tip.is_hidden()
+
+
+def test_charts_can_be_read_on_a_phone(visit: Open) -> None:
+    page = visit("report", size="phone").page
+
+    heights = page.evaluate(
+        "[...document.querySelectorAll('svg text')].filter((one) => one.textContent)"
+        ".map((one) => one.getBoundingClientRect().height)"
+    )
+
+    assert min(heights) > 11  # pixels of a line; letters of 10 pixels need so many
+
+
+def test_a_long_fraction_of_epsilon_stands_below_its_first_digits(visit: Open) -> None:
+    page = visit("release").page
+    exact = [question["epsilon"] for question in page.evaluate("DATA.statement.questions")]
+
+    shown = page.locator("#statement tbody tr td:first-child").all_inner_texts()
+
+    assert [text.split()[-1] for text in shown] == exact
+    short = [text.split()[0] for text in shown]
+    assert max(map(len, short)) <= 8
+    assert [float(Fraction(one)) for one in short] == pytest.approx([float(Fraction(one)) for one in exact], rel=0.01)
 
 
 def test_titles_name_the_files_and_the_city(visit: Open) -> None:

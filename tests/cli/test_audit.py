@@ -1,5 +1,6 @@
 """The commands that give evidence: keys, verify, audit."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -46,6 +47,16 @@ def test_verify_explains_and_exports(
     assert entry["deployment"]["privacy_loss"]["privacy_parameters"]["epsilon"] == 0.5
 
 
+@pytest.fixture
+def first_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try two cases of an audit: what the command makes of them is tested here, and all of them in tests/lab."""
+    from pointveil.lab.audit import auditor
+
+    all_cases = auditor.cases_for
+    monkeypatch.setattr(auditor, "cases_for", lambda *given: itertools.islice(all_cases(*given), 2))
+
+
+@pytest.mark.usefixtures("first_cases")
 def test_an_audit_tells_its_result_as_json_table_and_picture(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -66,6 +77,7 @@ def test_an_audit_of_nothing_is_refused(wrong: tuple[str, str]) -> None:
     assert run("audit", *wrong) == 2
 
 
+@pytest.mark.usefixtures("first_cases")
 def test_a_refuted_promise_ends_with_an_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

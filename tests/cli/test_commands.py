@@ -242,7 +242,7 @@ def test_an_empty_file_of_points_stops_the_release_for_one_per_cent_unless_told(
     code, out, err = run(*base)
 
     assert (code, out) == (5, "")  # a false alarm in a thousand: exp(-3 √2) / 2 is 0.7 %, of totals below
-    assert "Epsilon 1/100 stays charged to 'nobody.csv'; the rest was given back." in err
+    assert "Epsilon 0.01 stays charged to 'nobody.csv'; the rest was given back." in err
     assert "--small" in err
     assert not list(tmp_path.glob("out.csv*"))
     assert json.loads(run("ledger", "show", "--json")[1])[0]["spent"] == "1/100"
@@ -313,6 +313,7 @@ def test_on_a_terminal_the_steps_of_a_release_are_shown(
     assert not logging.getLogger("pointveil").handlers
 
 
+@pytest.mark.usefixtures("rough_margins")
 def test_the_demo_runs(run: Run, tmp_path: Path) -> None:
     code, out, err = run("demo", tmp_path / "demo", "--json")
 
@@ -484,6 +485,11 @@ def test_after_a_release_only_the_sum_under_its_own_name_is_told(
     assert "Spent under the name 'copy' so far: epsilon 0.5; 2.5 of 3 is left." in told
     assert [account["spent"] for account in json.loads(run("ledger", "show", "--json")[1])] == ["1"]
 
+    _, _, told = run("synthesize", people_file, tmp_path / "b.csv", *base, "--dataset", "copy", "--cap", "7")
+
+    # The account has a cap of 2, which would tell that somebody released the same content under another name.
+    assert "'copy' keeps its cap of 3." in told
+
 
 def test_a_cap_for_a_name_that_was_never_charged_is_set_and_the_name_that_was_meant_is_asked_about(
     run: Run, people_file: Path, world_file: Path, tmp_path: Path
@@ -509,7 +515,8 @@ def test_a_ledger_or_a_name_under_which_nothing_was_charged_is_said_to_be_empty(
         assert (code, out) == (0, "")
         assert f"The ledger {tmp_path / 'other.db'} has nothing to show." in told
         assert not (tmp_path / "other.db").exists()
-    assert "Did you mean 'people.parquet'?" in run("ledger", "log", "peple.parquet")[2]
+    meant = "has no charge under the name 'peple.parquet'. Did you mean 'people.parquet'?"
+    assert meant in run("ledger", "log", "peple.parquet")[2]
     assert "nothing to show" not in run("ledger", "log", "people.parquet")[2]
 
 

@@ -92,6 +92,68 @@ def test_the_same_table_comes_out_each_time_and_json_says_what_it_has(folder: Pa
     }  # fmt: skip
 
 
+def test_a_release_is_counted_as_it_stands(folder: Path) -> None:
+    made = pv.draw(folder / "city.survey", seed=2)
+    made.write(folder / "drawn.gpkg", key=None)
+    by = ["--by", str(folder / "districts.gpkg"), "--time", "hour"]
+
+    done = RUN.invoke(app, ["table", str(folder / "drawn.gpkg"), str(folder / "of_release.csv"), *by])
+
+    assert "Wrote 48 counts" in done.output
+    rows = arrow_csv.read_csv(folder / "of_release.csv").to_pydict()
+    expected = [made.count(box, time=(hour, hour + 1)) for box in BOXES for hour in range(24)]
+    assert rows["count"] == [each.value for each in expected]
+    assert rows["margin"] == pytest.approx([each.margin for each in expected], abs=0.06)
+
+
+def test_cells_of_h3_hold_everybody_in_a_release_too(folder: Path) -> None:
+    pytest.importorskip("h3", reason="h3 is an extra")
+    made = pv.draw(folder / "city.survey", seed=3)
+
+    counted = pv.table(made, folder / "cells_of_release.csv", by="h3:8")
+
+    assert sum(counted["count"].to_pylist()) == len(made)
+
+
+def test_areas_outside_of_the_world_have_no_margin_and_if_all_are_there_is_no_table(folder: Path) -> None:
+    for name, shapes in {
+        "one": [BOXES[0], shapely.box(60.16, 24.93, 60.17, 24.94)],
+        "none": [shapely.box(0, 0, 1, 1)],
+    }.items():
+        path = folder / f"{name}.geojson"
+        features = [
+            {"type": "Feature", "properties": {}, "geometry": json.loads(shapely.to_geojson(each))} for each in shapes
+        ]
+        path.write_text(json.dumps({"type": "FeatureCollection", "features": features}), encoding="utf-8")
+
+    counted = pv.table(folder / "city.survey", folder / "one.csv", by=folder / "one.geojson")
+
+    assert [row["margin"] is None for row in counted.to_pylist()] == [False, True]
+    with pytest.raises(pv.InputError, match=r"None of the areas in none\.geojson lies in the world"):
+        pv.table(folder / "city.survey", folder / "none.csv", by=folder / "none.geojson")
+
+
+@pytest.mark.parametrize(("own", "time"), [("count", None), ("low", None), ("hour", "hour")])
+def test_a_column_of_the_areas_is_never_lost(own: str, time: str | None, folder: Path) -> None:
+    areas = pa.table({own: [1], "geometry": pa.array(shapely.to_wkb(BOXES[:1]), pa.binary())})
+    path = folder / f"own_{own}.gpkg"
+    pyogrio.write_arrow(areas, path, geometry_name="geometry", geometry_type="Polygon", crs="EPSG:4326")
+
+    with pytest.raises(pv.InputError, match=f"has a column '{own}' of its own"):
+        pv.table(folder / "city.survey", folder / "own.csv", by=path, time=time)
+
+
+def test_what_is_counted_is_never_written_over(folder: Path) -> None:
+    pv.draw(folder / "city.survey", seed=2).write(folder / "same.gpkg", key=None)
+
+    done = RUN.invoke(
+        app, ["table", *[str(folder / "same.gpkg")] * 2, "--by", str(folder / "districts.gpkg"), "--force"]
+    )
+
+    assert "what is counted" in str(done.exception)
+    assert pv.verify(folder / "same.gpkg")
+
+
 def test_without_margins_it_says_why(folder: Path) -> None:
     world = city()
     lon, lat = world.projection.from_metres(people(world, count=2_000)).T

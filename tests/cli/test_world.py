@@ -48,6 +48,16 @@ def test_without_roads_it_tells_of_none(tmp_path: Path) -> None:
     assert "network" not in json.loads(result.stdout)
 
 
+def test_it_says_where_the_world_is(tmp_path: Path) -> None:
+    right, swapped = (
+        run(tmp_path / f"{name}.gpkg", f"--bounds={bounds}")
+        for name, bounds in {"right": BOUNDS, "swapped": "50.0,10.0,50.012,10.02"}.items()
+    )
+
+    assert "around 50.006° N, 10.010° E, in or near Germany" in right.stderr
+    assert "around 10.010° N, 50.006° E, in or near Somalia" in swapped.stderr
+
+
 def test_roads_that_are_all_in_water_write_no_world(roads_file: Path, tmp_path: Path) -> None:
     water = tmp_path / "water.geojson"
     water.write_text(shapely.to_geojson(shapely.box(9, 50.002, 11, 50.004)), encoding="utf-8")
@@ -92,8 +102,9 @@ def test_people_are_told_of_kilometres_and_per_cent(roads_file: Path, tmp_path: 
     said = [line.strip() for line in result.output.splitlines()]
     assert said[0].startswith("1.43 × 1.33 km, 100% land, ")
     assert said[1] == "bounds 10, 50, 10.02, 50.012 in EPSG:4326"
-    assert said[2] == "1.91 km² of land"
-    assert said[3] == "1.4 km of streets in 1 pieces; bridges: 0"
+    assert said[2].startswith("around 50.006° N, 10.010° E")
+    assert said[3] == "1.91 km² of land"
+    assert said[4] == "1.4 km of streets in 1 pieces; bridges: 0"
     assert said[-1].startswith("Wrote ")
 
 

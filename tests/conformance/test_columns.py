@@ -25,8 +25,11 @@ KEEP: tuple[Column, ...] = (
 )
 # What is not kept is named in a warning, as is a request that was answered before.
 pytestmark = [
-    pytest.mark.filterwarnings(f"ignore:{text}:pointveil.errors.PointveilWarning")
-    for text in ("Left out", "This request")
+    pytest.mark.usefixtures("rough_margins"),
+    *(
+        pytest.mark.filterwarnings(f"ignore:{text}:pointveil.errors.PointveilWarning")
+        for text in ("Left out", "This request")
+    ),
 ]
 every_row = pytest.mark.parametrize("name", METHODS)
 

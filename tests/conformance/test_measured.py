@@ -18,6 +18,7 @@ def test_every_method_was_measured_and_nothing_else() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("rough_margins")
 @pytest.mark.parametrize("name", ["ugrid-uni", "agrid-wud"])
 def test_measuring_again_gives_the_same_error(name: str) -> None:
     measure = runpy.run_path(str(SCRIPT))["measure"]

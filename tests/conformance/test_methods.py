@@ -20,6 +20,8 @@ from pointveil.testing import ScriptedVault
 from pointveil.vault import VOTES, Cells, Share, Vault
 from pointveil.world import World
 
+pytestmark = pytest.mark.usefixtures("rough_margins")
+
 BOUNDS = (10.0, 50.0, 10.02, 50.012)
 ISLET = shapely.box(10.0121, 50.0047, 10.0141, 50.0059)
 every_row = pytest.mark.parametrize("name", METHODS)

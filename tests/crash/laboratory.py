@@ -33,6 +33,9 @@ CHANGING = (
 )
 # Opening may make a file; a lock comes before changes in memory that processes share.
 MAYBE_CHANGING = (*CHANGING, "open", "openat", "creat", "mmap", "flock")
+# What changes nothing that the next call does not find: the owner stays who it is. Not so fdatasync, after which SQLite
+# writes to memory that processes share.
+KEEPING = ("fsync", "fchown")
 SHARED = "ledger.db-shm"
 FILES = ("people.csv", "other.csv", "world.gpkg")
 OUTPUT = "out.csv"
@@ -223,7 +226,8 @@ def worth_trying(calls: list[Call], kind: str) -> list[Call]:
     """Return the calls at which this fault leaves something else than at the next one."""
     if kind not in {"KILL", "ENOSPC"}:
         return calls
-    return [call for call in calls if call.name in MAYBE_CHANGING or call.file == SHARED]
+    spared = KEEPING if kind == "KILL" else ()
+    return [call for call in calls if (call.name in MAYBE_CHANGING or call.file == SHARED) and call.name not in spared]
 
 
 def charged(folder: Path) -> list[Any]:
@@ -321,9 +325,7 @@ def examine(*, part: bool, kinds: list[str], most: int) -> dict[str, Any]:
     problems: dict[str, list[str]] = defaultdict(list)
     with bench() as files:
         calls = calls_of(files, ",".join(f"?{name}" for name in CHANGING) if part else "%file,%desc")
-        faults = [
-            Fault(call, kind) for kind in kinds for call in (thinned(calls) if part else worth_trying(calls, kind))
-        ]
+        faults = [Fault(call, kind) for kind in kinds for call in worth_trying(thinned(calls) if part else calls, kind)]
         faults = faults[:: math.ceil(len(faults) / most)]
         for fault in faults:
             for problem in problems_after(fault, files):

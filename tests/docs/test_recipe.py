@@ -23,6 +23,16 @@ COMMANDS = [
     for line in block.splitlines()
 ]
 
+RUN = "from pointveil.cli import main; main()"
+# The method of the recipe is no part of the package: an audit of it shall run, and need not try everything.
+RUN_FEW_CASES = f"""
+import itertools
+from pointveil.lab.audit import auditor
+all_cases = auditor.cases_for
+auditor.cases_for = lambda *given: itertools.islice(all_cases(*given), 3, 6)
+{RUN}
+"""
+
 
 class Outside:
     """A folder with data, and beside it a place where packages are installed."""
@@ -67,7 +77,7 @@ class Outside:
         """Run one command line."""
         program, *arguments = shlex.split(line)
         assert program == "pointveil"
-        return self.python("-c", "from pointveil.cli import main; main()", *arguments, installed=installed)
+        return self.python("-c", RUN_FEW_CASES if "audit" in arguments else RUN, *arguments, installed=installed)
 
 
 @pytest.fixture(scope="module")

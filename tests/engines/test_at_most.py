@@ -159,6 +159,14 @@ def test_a_float_names_one_person_in_a_column_and_as_an_object(number: float) ->
     assert words[0] == words[1] == words[2]
 
 
+@given(st.lists(st.text("aé\u0301 \t\u00a0.-+07", max_size=4) | st.text(max_size=4), min_size=1))
+def test_a_text_names_one_person_in_a_column_and_as_an_object_whatever_is_around_it(texts: list[str]) -> None:
+    names = person_column(pa.array(texts, pa.string())).cast(pa.binary())
+
+    assert names.equals(person_values(texts))
+    assert names.equals(person_column(pa.array([f" {text} " for text in texts], pa.string())))
+
+
 def test_records_that_name_nobody_are_dropped(plain_world: World) -> None:
     table = pa.table({"lon": [10.001] * 4, "lat": [50.001] * 4, "who": ["a", None, "a", "b"]})
 

@@ -54,7 +54,7 @@ class Frame:
 
     partitions: list[list[Any]]
     twice: bool = False  # whether tasks are run once more than they should be, and their first results thrown away
-    scattered: bool = False  # whether a person's records come to any task
+    scattered: bool = False  # whether the first record comes to another task than the others of its person
     names: list[str] = field(default_factory=list)
 
     def mapInArrow(self, work: Callable[[Iterator[Any]], Iterator[Any]], schema: str) -> "Frame":  # noqa: N802 - Spark's name
@@ -65,7 +65,7 @@ class Frame:
     def repartition(self, count: int, column: str) -> "Frame":
         table = pa.Table.from_batches([batch for part in self.partitions for batch in part])
         task = np.asarray(table[column]) % count
-        task = np.arange(len(task)) % count if self.scattered else task
+        task[:1] = (task[:1] + self.scattered) % count
         parts = [table.filter(pa.array(task == number)).to_batches(300) for number in range(count)]
         return replace(self, partitions=parts)
 
@@ -121,6 +121,8 @@ def test_a_person_whose_records_come_to_two_tasks_stops_the_answer(table: pa.Tab
 
     with pytest.raises(RuntimeError, match="came to two tasks"):
         there.sums(TALLIES)
+    with pytest.raises(RuntimeError, match="came to two tasks"):
+        there.persons((1, 2))
 
 
 def test_a_task_that_fails_says_nothing_of_its_records(table: pa.Table, world: World) -> None:

@@ -276,6 +276,19 @@ def test_where_both_cannot_be_right_squares_clearly_above_zero_win_over_distance
     assert people == pytest.approx([50, 50] if held[1] else [100, 0], abs=0.1)
 
 
+def test_squares_too_unsure_of_their_own_totals_keep_one_together_so_that_nobody_is_lost() -> None:
+    """The first square is sure, and has too few places far away for what the histogram wants; the others give none."""
+    pieces = Pieces(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 1]), np.array([99.0, 1.0, 2.0, 8.0, 10.0]))
+    held = np.array([True, False, False])
+
+    by_square, by_bin = settle(pieces, np.array([100.0, 10.0, 10.0]), held, np.array([115.0, 5.0]), 0.01)
+    people = np.bincount(pieces.region, pieces.area * by_square[pieces.region] * by_bin[pieces.bin])
+
+    assert people[0] == pytest.approx(100)
+    assert people[1:].sum() == pytest.approx(20)
+    assert people[1] > people[2]  # the distances move people between them
+
+
 def test_a_released_square_is_never_farther_from_its_answer_than_noise_goes() -> None:
     """With 3 squares and epsilon 1 noise goes ln 3,000 = 8: 100 people against 50, 4 against 2, 3 against -90."""
     noisy = NoisyCounts(np.array([50, 2, -90]), "shape", Fraction(1))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pointveil.errors import InputError
 from pointveil.files.lattice import snap
-from pointveil.formats import Layout, open_points, output_layout, records, write_points
+from pointveil.formats import Layout, describe_columns, open_points, output_layout, records, write_points
 from pointveil.releases import synthesize
 from pointveil.vault import Vault
 from pointveil.world import World
@@ -34,6 +34,22 @@ def read(path: Path, **options: Any) -> list[tuple[float, float]]:
 def people(path: Path, person: str) -> list[Any]:
     batches = [batch.person for batch in open_points(path, person=person).batches()]
     return list(pa.concat_arrays(batches).to_pylist())
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_blanks_in_names_are_no_delimiters(delimiter: str, tmp_path: Path) -> None:
+    names = ["Trip ID", "Start Time", "Start Lon", "Start Lat"]
+    path = saved(tmp_path, delimiter.join(names) + "\n")
+
+    with pytest.raises(InputError, match="it has Trip ID, Start Time, Start Lon, Start Lat"):
+        open_points(path)
+
+    assert list(describe_columns(path)) == names
+
+
+def test_a_first_line_of_excels_is_called_what_it_is(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="begins with a line of Excel's, sep=;: delete it"):
+        open_points(saved(tmp_path, "sep=;\r\nlon;lat\r\n"))
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|", ":", " ", "^", "~", "\x01"])

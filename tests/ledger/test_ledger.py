@@ -581,6 +581,9 @@ def test_a_request_goes_on_only_with_the_same_content_and_the_same_questions(led
     for other in (b"two", None):
         with pytest.raises(InputError, match="not those that this request was charged for"):
             spend(ledger, content=other, request="monday", seed=7)
+    for price, name in (("2", "trips"), ("1/2", "trips"), ("1", "others")):
+        with pytest.raises(InputError, match="another dataset, or at another price"):
+            spend(ledger, name, epsilon=price, request="monday", seed=7)
     with pytest.raises(InputError, match="other questions"):
         ledger.keep(charge, 0, "where", b"there")
     with pytest.raises(InputError, match="other questions"):
@@ -611,6 +614,17 @@ def test_a_request_whose_data_can_be_read_at_last_joins_the_account_of_their_con
     assert ledger.verify() == []
     with pytest.raises(InputError, match="not those"):
         spend(ledger, "b", b"two", request="monday", seed=7)
+
+
+def test_a_request_whose_data_turn_out_to_have_spent_their_cap_is_refused(ledger: Ledger) -> None:
+    spend(ledger, "a", b"one", DEFAULT_CAP)
+    spend(ledger, "b", None, request="monday", seed=7)
+
+    with pytest.raises(BudgetError, match="one account with 'a'"):
+        spend(ledger, "b", b"one", request="monday", seed=7)
+
+    assert [(account.name, account.spent) for account in ledger.accounts()] == [("a", DEFAULT_CAP), ("b", 1)]
+    assert ledger.verify() == []
 
 
 def test_a_request_that_another_edition_began_is_refused(ledger: Ledger) -> None:

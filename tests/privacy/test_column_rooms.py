@@ -17,6 +17,8 @@ from pointveil.releases import draw, survey
 from pointveil.vault import Share, Vault
 from pointveil.world import World
 
+pytestmark = pytest.mark.usefixtures("rough_margins")
+
 TAG = "¤"  # in every value that no public list has
 KEEP: tuple[Column, ...] = (
     pv.Time("at", "2024-03-04/2024-03-11", resolution="hour-of-day"),

@@ -175,6 +175,7 @@ def test_no_records_of_any_person_make_a_release_fail(
     ],
     ids=["empty", "no places", "one place", "water", "huge", "the far corner"],
 )
+@pytest.mark.usefixtures("rough_margins")
 def test_no_records_make_a_release_fail(method: str, records: list[tuple[float, float]], world: World) -> None:
     made = synthesize(Vault.open(table(records), world, epsilon=1), small(method), small=True)
 

@@ -1,6 +1,7 @@
 """People with very uneven numbers of points, as in traces of phones: each is protected with all of them."""
 
 import json
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,14 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv
 
-from pointveil.cells import Everywhere
+from pointveil.cells import Everywhere, Grid
 from pointveil.cli import main
 from pointveil.engines import at_most, local
 from pointveil.formats import base, open_points
 from pointveil.methods import METHODS
 from pointveil.releases import synthesize
-from pointveil.vault import VOTES, Vault
+from pointveil.vault import VOTES, Share, Vault
+from pointveil.vault.noise import DiscreteLaplace
 from pointveil.vault.protection import Protection
 from pointveil.vault.vault import make_engine
 from pointveil.verification import verify
@@ -43,6 +45,34 @@ def test_everybody_counts_as_far_as_allowed_and_no_further(traces: pa.Table, pla
 
     counts = np.unique(traces["taxi_id"].to_numpy(), return_counts=True)[1]
     assert 0.99 * np.minimum(counts, 8).sum() <= kept <= np.minimum(counts, 8).sum()  # some fell outside the world
+
+
+@pytest.mark.parametrize("held", [0, local.KEEP_AT_MOST])
+@pytest.mark.parametrize("order", [("count", "crowding"), ("crowding", "count")])
+@pytest.mark.parametrize("points", [3, 50])
+def test_without_noise_a_busy_person_changes_each_answer_by_no_more_than_it_says(
+    points: int, order: tuple[str, ...], held: int, plain_world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever was asked before about the same cells; three points in cells of one make three crowds of two."""
+    monkeypatch.setattr(DiscreteLaplace, "draw", lambda _, count, __: np.zeros(count, dtype=np.int64))
+    monkeypatch.setattr(local, "KEEP_AT_MOST", held)
+    cells, share, answers = Grid(plain_world.bounds, 3, 2), Share("any", Fraction(1)), []
+    middles = np.array([(lon, lat) for lat in (50.003, 50.009) for lon in (10.003, 10.01, 10.017)])
+    for names in (range(6), [*range(6), *["busy"] * points]):
+        lon, lat = np.resize(middles, (len(names), 2)).T
+        table = pa.table({"lon": lon, "lat": lat, "who": list(map(str, names))})
+        vault = Vault.open(table, plain_world, epsilon=9, person="who", ledger=None)
+        found = {"persons": vault.persons((1, 2), share)}
+        vault.use_at_most(3)
+        for question in order:
+            found[question] = vault.count(cells, share) if question == "count" else vault.crowding(cells, 2, share)
+        answers.append(found)
+
+    changed = {name: int(np.abs(after.values - answers[0][name].values).sum()) for name, after in answers[1].items()}
+    said = {name: after.points_per_unit for name, after in answers[1].items()}
+    assert said == {"persons": 1, "count": 3 * VOTES, "crowding": 6}
+    assert changed == said if points == 3 else changed["crowding"] <= 6
+    assert changed["count"] == 3 * VOTES
 
 
 @pytest.mark.parametrize("method", METHODS)

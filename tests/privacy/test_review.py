@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
+from unittest.mock import Mock
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,9 @@ from pointveil.engines import local, spark
 from pointveil.errors import BudgetError, InputError
 from pointveil.formats import PointSource
 from pointveil.ledger import Ledger
+from pointveil.partition import UniformGrid
+from pointveil.releases import survey
+from pointveil.surveys import Recorder, Survey
 from pointveil.vault import Share, Vault
 from pointveil.vault import vault as vault_module
 from pointveil.vault.account import Account
@@ -287,9 +291,6 @@ def test_persons_count_for_whole_points_and_crowds_have_whole_points(points: Any
 
 
 def test_a_survey_does_not_carry_the_names_of_other_columns(plain_world: World, tmp_path: Path) -> None:
-    from pointveil.releases import survey
-    from pointveil.surveys import Survey
-
     survey(Vault.open(table(secret_diagnosis=["x"] * 50), plain_world, epsilon=1), "ugrid-uni", small=True).write(
         tmp_path / "s"
     )
@@ -390,3 +391,79 @@ def test_the_log_of_a_cluster_shows_nothing_of_what_failed_in_a_task() -> None:
         list(spark._run(SimpleNamespace(value=Failing()), "count", iter(())))
 
     assert "alice" not in "".join(traceback.format_exception(caught.value))
+
+
+def requested(world: World, ledger: Ledger, **options: Any) -> Vault:
+    """Open a vault for a request that is charged once, however often it is asked."""
+    given: dict[str, Any] = {"epsilon": 1, "dataset": "trips", "request": "monday", "seed": 4, "ledger": ledger}
+    return Vault.open(table(), world, **given | options)
+
+
+@pytest.mark.parametrize("other", [{"epsilon": 2}, {"epsilon": "1/2"}, {"dataset": "others"}])
+def test_a_request_goes_on_at_its_own_price_and_under_its_own_name(
+    other: dict[str, Any], plain_world: World, tmp_path: Path
+) -> None:
+    """A charge of 1 paid for answers that cost 2, or for those about a dataset that was not charged."""
+    ledger = Ledger(tmp_path / "ledger.db")
+    requested(plain_world, ledger).pay()
+
+    with pytest.raises(InputError, match="another dataset, or at another price"):
+        survey(requested(plain_world, ledger, **other), "ugrid-uni", ledger=ledger, small=True)
+
+    assert len(survey(requested(plain_world, ledger), "ugrid-uni", ledger=ledger, small=True).answers) == 2
+    assert [account.spent for account in ledger.accounts()] == [1]
+
+
+def test_an_answer_that_is_not_kept_cannot_follow_one_that_was(
+    plain_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rest would be asked here without the ledger, and by the same request again with it: twice for one price."""
+    ledger = Ledger(tmp_path / "ledger.db")
+    vault = requested(plain_world, ledger)
+    monkeypatch.setattr(UniformGrid, "divide", Mock(side_effect=KeyError))
+    with pytest.raises(KeyError):
+        survey(vault, "ugrid-uni", ledger=ledger, small=True)
+
+    with pytest.raises(InputError, match="must be kept in the ledger"):
+        vault.count(Everywhere(), Share("rest", vault.left))
+
+
+def test_an_answer_that_was_kept_is_not_taken_for_one_at_a_lower_price(plain_world: World, tmp_path: Path) -> None:
+    """It would leave the rest of the price to be spent once more."""
+    ledger = Ledger(tmp_path / "ledger.db")
+    Recorder(requested(plain_world, ledger), ledger=ledger).count(Everywhere(), Share("total", Fraction(9, 10)))
+
+    with pytest.raises(InputError, match="to other questions"):
+        Recorder(requested(plain_world, ledger), ledger=ledger).count(Everywhere(), Share("total", Fraction(1, 10)))
+
+
+def test_answers_are_kept_in_the_ledger_of_the_vault_and_in_no_other(plain_world: World, tmp_path: Path) -> None:
+    """Kept elsewhere, they would be drawn anew by the next vault of the same request."""
+    ledger, other = (Ledger(tmp_path / name) for name in ("ledger.db", "other.db"))
+    other.charge(dataset="trips", content=None, epsilon=1, purpose={})
+
+    for options in ({}, {"request": None, "seed": None}):
+        with pytest.raises(InputError, match="in no other"):
+            survey(requested(plain_world, ledger, **options), "ugrid-uni", ledger=other, small=True)
+
+    assert ledger.accounts() == []
+
+
+def test_what_is_being_paid_while_another_thread_stops_is_not_given_back(plain_world: World, tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db")
+    vault = Vault.open(table(), plain_world, epsilon=1, ledger=ledger)
+    vault.count(Everywhere(), Share("first", Fraction(1, 4)))
+    other, write_down = threading.Thread(target=vault.stop), list[Any].append
+
+    class Slow(list[Any]):
+        def append(self, spend: Any) -> None:
+            other.start()
+            other.join(0.5)  # it has to wait
+            write_down(self, spend)
+
+    account = vault._Vault__account  # type: ignore[attr-defined]
+    account.spends = Slow(account.spends)
+    vault.count(Everywhere(), Share("second", Fraction(1, 2)))
+    other.join()
+
+    assert [account.spent for account in ledger.accounts()] == [Fraction(3, 4)]

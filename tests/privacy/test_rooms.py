@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -30,6 +31,8 @@ from pointveil.releases import draw, survey
 from pointveil.vault import Vault
 from pointveil.vault.cleaning import Cleaner
 from pointveil.world import World
+
+pytestmark = pytest.mark.usefixtures("rough_margins")
 
 ROOMS = {"vault", "cells", "engines", "formats"}
 RECORDS = 1009  # a prime that no public table has by chance
@@ -77,7 +80,7 @@ class Guard:
         moved = cleaner._transformed(self.lonlat)
         forms = (self.lonlat, moved, self.world.projection.to_metres(moved), cleaner.to_metres(steps), steps)
         self._pairs = {(float(x), float(y)) for form in forms for x, y in form}
-        self._values = [np.sort(form[:, axis].astype(np.float64)) for form in forms for axis in (0, 1)]
+        self._values = [form[:, axis].astype(np.float64) for form in forms for axis in (0, 1)]
 
     def knows(self, thing: Any, depth: int = 0) -> bool:
         """Return whether a thing is, or holds, a record."""
@@ -119,10 +122,12 @@ class Guard:
         return plain.ndim == 1 and len(plain) > 4 and bool(self._has(plain).mean() > 0.5)
 
     def _has(self, values: NDArray[Any]) -> NDArray[np.bool_]:
-        found = np.zeros(len(values), dtype=bool)
-        for known in self._values:
-            found |= known[np.minimum(np.searchsorted(known, values), len(known) - 1)] == values
-        return found
+        known = self._known
+        return np.asarray(known[np.minimum(np.searchsorted(known, values), len(known) - 1)] == values)
+
+    @cached_property
+    def _known(self) -> NDArray[np.float64]:
+        return np.unique(np.concatenate(self._values))
 
     @contextmanager
     def watching(self) -> Iterator[None]:

@@ -56,7 +56,6 @@ HONEST: dict[tuple[Any, ...], Any] = {
     ("domain", "roads"): True,
     ("domain", "bounds", 0): -0.5,
     ("domain", "bounds", 1): -0.5,
-    ("output", "crs"): "EPSG:4978",
 }
 """Nasty values that are honest ones here."""
 
@@ -206,6 +205,22 @@ def test_a_statement_as_large_as_may_be_is_refused_within_a_second(release: Path
         forge(release, forged)
         assert statement_path(release).stat().st_size < 2**18
         assert seconds_until_refused(release) < SECONDS
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("domain", "bounds"), [50.0, 10.0, 50.012, 10.02]),  # swapped
+        (("domain", "bounds"), [10.0, 50.0, 10.0001, 50.0001]),  # a corner
+        (("domain", "crs"), "EPSG:25832"),
+        (("output", "crs"), "EPSG:3857"),
+    ],
+)
+def test_the_points_lie_in_the_world_that_is_named(place: tuple[str, ...], value: Any, release: Path) -> None:
+    forge(release, changed(original(release), place, value))
+
+    with pytest.raises(VerificationError, match="not in the world that its statement names"):
+        verify(release)
 
 
 @pytest.mark.parametrize("name", ["..", "../people.csv", "/etc/hostname", "sub/other.csv", "other.csv", "", "a\0b"])

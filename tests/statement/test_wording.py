@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pointveil.releases import survey, synthesize
-from pointveil.statement.document import PROMISES, plain_words
+from pointveil.statement.document import PROMISES, People, plain_words
 from pointveil.vault import Vault
 from pointveil.verification import verify
 from pointveil.world import World
@@ -22,6 +22,29 @@ def test_the_promise_is_about_probability_and_its_factor_is_right() -> None:
     )
     assert "odds" not in PROMISES[0]
     assert "2.7e+43" in plain_words("100", "one point")
+
+
+def test_spends_are_told_as_people_read_them_and_exactly(people_file: Path, world: World) -> None:
+    statement = survey(Vault.open(people_file, world, epsilon=1, ledger=None), "ugrid-uni").statement
+    third, half = (
+        statement.questions[0].model_copy(update={"epsilon": epsilon, "purpose": epsilon})
+        for epsilon in ("532683/880000", "1/2")
+    )
+
+    said = str(statement.model_copy(update={"questions": (third, half)})).splitlines()
+
+    assert said[2:5] == ["     0.605  532683/880000 (exactly 532683/880000)", "       0.5  1/2", "         1  in all"]
+
+
+def test_the_margin_of_points_says_of_whom_it_does_not_tell() -> None:
+    people = People(
+        persons=9, persons_margin=1, max_points=1, max_points_from="the operator", full_persons=9, votes_per_point=64,
+        points=40, points_margin=5, most_seen=32, row="x",
+    )  # fmt: skip
+
+    assert people.estimate == (
+        "40 ± 5 points of those who have up to 32 (points of persons with more are in neither number, and may be many)"
+    )
 
 
 def test_with_opendp_the_statement_promises_what_opendp_does(people_file: Path, world: World, tmp_path: Path) -> None:

@@ -242,6 +242,18 @@ def test_what_makes_no_sense_is_refused(boundary: Any, options: dict[str, Any], 
         World.make(boundary, **options)
 
 
+@pytest.mark.parametrize("layer", ["out_of_bounds", "land", "roads"])
+def test_a_layer_elsewhere_shows_that_latitude_and_longitude_were_swapped(layer: str) -> None:
+    there = [shapely.LineString([(10.0, 50.0), (10.1, 50.05)])] if layer == "roads" else shapely.box(*BOX)
+    given: Any = {layer: there}
+    says = r"around 50\.\d+° N, 10\.\d+° E, and the boundary around 10\.\d+° N, 50\.\d+° E\. .* swapped: .* 10,50,"
+
+    with pytest.raises(InputError, match=says):
+        World.make((BOX[1], BOX[0], BOX[3], BOX[2]), **given)
+    with pytest.raises(InputError, match=r"Check its CRS, or leave it out\.$"):
+        World.make((20.0, 30.0, 20.1, 30.1), **given)
+
+
 def test_a_million_vertices_are_no_trouble() -> None:
     angles = np.linspace(0, 2 * np.pi, 200_000, endpoint=False)
     radius = 0.01 + 0.002 * np.sin(50 * angles)

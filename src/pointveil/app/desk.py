@@ -89,7 +89,7 @@ def world(desk: Desk, world: Text) -> Answer:
     place = World.read(desk.folder.file(world))
     return {
         "map": encode_map(place),
-        "about": repr(place).removeprefix("<World: ").removesuffix(">"),
+        "about": f"{repr(place).removeprefix('<World: ').removesuffix('>')}, around {place.place}",
         "words": {
             "shell": "# The world is a file already: give it to the other commands with --world.",
             "python": python("pv.World.read", world),

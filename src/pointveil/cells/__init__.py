@@ -7,6 +7,7 @@ from pointveil.cells.arrays import Floats as Floats
 from pointveil.cells.arrays import Ints as Ints
 from pointveil.cells.arrays import blocks as blocks
 from pointveil.cells.arrays import numbered as numbered
+from pointveil.cells.arrays import scale as scale
 from pointveil.cells.coded import CodedCells as CodedCells
 from pointveil.cells.coded import Codes as Codes
 from pointveil.cells.everywhere import Everywhere as Everywhere

@@ -39,6 +39,13 @@ def rows(pairs: Floats, which: NDArray[Any]) -> Floats:
     return np.asarray(taken.view(np.float64).reshape(-1, 2), dtype=np.float64)
 
 
+def scale(values: Floats, factors: Floats, which: NDArray[np.integer]) -> Floats:
+    """Return values (n,), each multiplied by one of the factors: in place, and some at a time."""
+    for block in blocks(len(values)):
+        values[block] *= factors[which[block]]
+    return values
+
+
 def within(bounds: Bounds, x: Floats, y: Floats) -> Bools:
     """Return which places lie in a box: on its west and south edges, not on its east and north ones; NaN never."""
     west, south, east, north = bounds

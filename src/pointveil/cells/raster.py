@@ -51,14 +51,14 @@ class Raster:
         cell = self.index.ravel().take(column * self.shape[1] + row)
         if not len(self.column):
             return cell.astype(np.int64)
-        patch = self.patch.take(cell, mode="wrap")  # of any cell, where there is none
-        found = np.where(cell >= 0, -1 - patch.astype(np.int64), -1)
-        fine = np.flatnonzero((patch >= 0) & (cell >= 0))
-        pixel = self.pixel_of(xy[fine], column[fine], row[fine])
-        pixel += patch[fine].astype(np.int64) * self.per_side**2
-        told = self.pixels.ravel().take(pixel).astype(np.int64)
-        told[told == MASKED] = -1
-        found[fine] = told
+        patch = self.patch.take(cell, mode="wrap").astype(np.int64)  # of any cell, where there is none
+        found = -1 - patch
+        if len(self.pixels):  # nearly all cells near roads have some of their own, so they are looked up for all
+            pixel = self.pixel_of(xy, column, row)
+            pixel += np.maximum(patch, 0) * self.per_side**2
+            told = self.pixels.ravel().take(pixel)
+            np.copyto(found, np.where(told == MASKED, -1, told), where=patch >= 0)
+        found[cell < 0] = -1
         return found
 
     def pixel_of(self, xy: Floats, column: Ints, row: Ints) -> Ints:

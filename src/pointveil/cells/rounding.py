@@ -51,9 +51,11 @@ class Precision:
         with np.errstate(all="ignore"):
             coordinates = self.plane.to_units(xy)
             for ruler in reversed(self.rulers):
-                steps = ruler.measure(coordinates)
+                steps, fit = ruler.measure(coordinates), np.arange(len(xy))
                 for rounding in reversed(ruler.coarser):  # what fits a coarser one fits all finer ones
                     number -= 1
                     off = np.abs(steps - np.rint(steps / rounding) * rounding)
-                    found[(off <= ruler.slack).all(axis=1)] = number
+                    fits = (off[:, 0] <= ruler.slack) & (off[:, 1] <= ruler.slack)
+                    steps, fit = steps[fits], fit[fits]
+                    found[fit] = number
         return found

@@ -1,15 +1,18 @@
 """The command line, a file for each command: handed options and the names of files, never a record."""
 
+import gc
 import importlib
 import inspect
 import os
 import re
 import sys
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import typer
 
 from pointveil.errors import BudgetError, PointveilError, StoppedError, VerificationError, shown
+from pointveil.plugins import GROUP
 from pointveil.version import __version__
 
 app = typer.Typer(
@@ -28,6 +31,7 @@ COMMANDS = (
     *("audit", "evaluate", "experiment", "app"),
 )
 MODULES = {"app": "page"}  # a module called app would hide the name above
+FRAMELESS = {"synthesize", "survey", "draw", "verify"}  # commands that no library of frames is needed for
 EXIT_CODES = ((BudgetError, 3), (VerificationError, 4), (StoppedError, 5), (PointveilError, 2))
 
 for _command in COMMANDS:
@@ -50,6 +54,8 @@ def options(version: bool = typer.Option(False, "--version", help="Print the ver
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; ends with 0, or with 1 (fault), 2 (input or disk), 3 (budget), 4 (verify), 5 (stopped)."""
+    if arguments is None:  # a process of our own
+        start_fast(sys.argv[1:])
     try:
         app(arguments)
     except PointveilError as fault:
@@ -66,6 +72,26 @@ def main(arguments: list[str] | None = None) -> None:
             raise
         # The text of an unforeseen fault may quote a real point, so it is not shown.
         _stop(f"This is a bug in Pointveil ({type(fault).__name__}). POINTVEIL_DEBUG=1 shows where.", 1, fault)
+
+
+def start_fast(words: list[str]) -> None:
+    """Let a process of our own load what these words ask for, and no more."""
+    gc.set_threshold(50_000)  # loading a library makes many objects, and hardly any to throw away
+    # Where they are installed, pyogrio and pyarrow load libraries of frames for the use of others, which takes a third
+    # of the start. A plug-in may be such another, and Spark is one.
+    alone = words[:1] and words[0] in FRAMELESS and not any(word.startswith("--engine") for word in words)
+    if alone and not entry_points(group=GROUP):
+        sys.meta_path.insert(0, WithoutFrames())
+
+
+class WithoutFrames:
+    """Says to whoever tries to import a library of frames that there is none."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        """Find nothing, and look no further for these."""
+        if name in {"geopandas", "pandas"}:
+            raise ModuleNotFoundError(f"{name} is not needed here", name=name)
 
 
 def _stop(message: str, code: int, fault: BaseException) -> None:

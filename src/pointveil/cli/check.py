@@ -47,7 +47,9 @@ def _show(found: "Checked", *, quiet: bool) -> None:
         names = ("x", "y") if len(found.columns) == 2 else ("geometry",)
         used = ", ".join(f"{name} = {column}" for name, column in zip(names, found.columns, strict=True))
         tell(f"  ✓ {found.format} with {used}, in {found.crs}", quiet=quiet)
+        tell(f"  ✓ a world around {found.place}", quiet=quiet)
         tell(f"  ✓ protects {found.unit}", quiet=quiet)
+        tell(f"  ✓ keeps {', '.join(found.kept)}", quiet=quiet or not found.kept)
     for finding in found.findings:
         tell(f"  {SIGNS[finding.level]} {finding.text}", quiet=quiet and finding.level == "note")
     if found.account is not None:

@@ -50,8 +50,11 @@ def log(
         print_json([entry.to_dict() for entry in entries])
         return
     if not entries:
-        meant = "" if dataset is None else did_you_mean(dataset, {entry.dataset for entry in known})
-        tell(f"{NOTHING.format(path=book.path)} {meant}".strip(), quiet=quiet)
+        names = {entry.dataset for entry in known}
+        missing = (
+            f"The ledger {book.path} has no charge under the name '{dataset}'. {did_you_mean(str(dataset), names)}"
+        )
+        tell(missing.strip() if names else NOTHING.format(path=book.path), quiet=quiet)
     for entry in () if quiet else entries:
         when = entry.time.removesuffix("+00:00").replace("T", " ")
         print(shown(f"{entry.entry}. {when} UTC: epsilon {float(entry.epsilon):g} for {entry.dataset}, {entry.state}"))

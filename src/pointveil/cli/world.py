@@ -82,6 +82,7 @@ def world(
 def _lines(made: "World", facts: dict[str, Any]) -> Iterator[str]:
     """Say in a few lines what a world is."""
     yield repr(made).removeprefix("<World: ").removesuffix(">").replace("; bounds", "\n  bounds")
+    yield f"around {facts['place']}"
     yield f"{facts['land_km2']:,.3g} km² of land"
     if "network" in facts:
         yield "{length_km:,.1f} km of streets in {edges:,} pieces; bridges: {bridges:,}".format(**facts["network"])

@@ -6,6 +6,7 @@ from pointveil.columns.declared import check_keep as check_keep
 from pointveil.columns.declared import from_dict as from_dict
 from pointveil.columns.declared import parse_keep as parse_keep
 from pointveil.columns.declared import read_keep_file as read_keep_file
+from pointveil.columns.kinds import DROP as DROP
 from pointveil.columns.kinds import Category as Category
 from pointveil.columns.kinds import Column as Column
 from pointveil.columns.kinds import Id as Id

@@ -16,6 +16,14 @@ BLOCK = 1 << 16  # records at a time that cells are handed: the work stays in th
 TRIED_ALONE = 3  # records of each batch that are also looked up by themselves, for each question
 
 
+class Places(Protocol):
+    """Records in metres, (n, 2): an array, or what makes a part of one when it is asked for."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, part: slice, /) -> Floats: ...
+
+
 class NotOneByOneError(TypeError):
     """Cells or sites do not look at each point by itself; a fault of their code."""
 
@@ -32,7 +40,7 @@ class Tally:
     size: int  # of the answer: as many cells as there are
     of_kept: bool = False  # whether, of persons, the points that are kept are counted, and not the votes
 
-    def count(self, xy: Floats, codes: Codes = (), votes: Ints | None = None) -> Ints:
+    def count(self, xy: Places, codes: Codes = (), votes: Ints | None = None) -> Ints:
         """Return how many of these records, (n, 2) metres, are in each cell, (size,); or how many votes they have."""
         return tally_cells(self.cells, xy, self.size, codes, votes)
 
@@ -95,26 +103,38 @@ class FoundBefore:
         return self.cells.locate(xy, *found)
 
 
-def tally_cells(cells: Any, xy: Floats, size: int, codes: Codes = (), votes: Ints | None = None) -> Ints:
+def tally_cells(cells: Any, xy: Places, size: int, codes: Codes = (), votes: Ints | None = None) -> Ints:
     """Return the exact number of points, or votes, in each cell; a point with no cell of its own counts nowhere."""
-    (found,) = tried_alone(lambda some, coded: (located(cells, some, coded),), xy, codes)
-    # As a number without a sign, what is below zero is beyond all cells.
-    cell = np.minimum(found.astype(np.uint64, copy=False), size).view(np.int64)
+
+    def known(some: Floats, coded: Codes) -> tuple[Ints]:
+        found = one_each(located(cells, some, coded), len(some))
+        # As a number without a sign, what is below zero is beyond all cells.
+        return (np.minimum(found.astype(np.uint64, copy=False), size).view(np.int64),)
+
+    (cell,) = tried_alone(known, xy, codes)
     counts = np.bincount(cell, votes, minlength=size + 1)[:size]
     return counts.astype(np.int64, copy=False)  # sums of votes are floats, and exact below 2^53
 
 
-def tried_alone(locate: Callable[[Floats, Codes], Sequence[Any]], xy: Floats, codes: Codes = ()) -> tuple[Ints, ...]:
+def tried_alone(locate: Callable[[Floats, Codes], Sequence[Any]], xy: Places, codes: Codes = ()) -> tuple[Ints, ...]:
     """Return what `locate` says of all records; a few, looked up by themselves, must be where they were among all."""
-    some = [slice(place, place + 1) for place in range(min(TRIED_ALONE, len(xy)))]
-    parts = [
-        tuple(one_each(cell, xy[part]) for cell in locate(xy[part], tuple(each[part] for each in codes)))
-        for part in (*(list(blocks(len(xy), BLOCK)) or [slice(0, 0)]), *some)
-    ]
-    found = tuple(np.concatenate(each) for each in zip(*parts, strict=True))
-    if any((each[len(xy) :] != each[: len(some)]).any() for each in found):
-        raise NotOneByOneError("locate must look at each point by itself: its neighbours changed its cell.")
-    return tuple(each[: len(xy)] for each in found)
+
+    def told(part: slice) -> Sequence[Ints]:
+        return [
+            one_each(each, part.stop - part.start) for each in locate(xy[part], tuple(each[part] for each in codes))
+        ]
+
+    found: list[Ints] = []
+    for part in blocks(len(xy), BLOCK) if len(xy) else [slice(0, 0)]:
+        here = told(part)
+        found = found or [np.empty(len(xy), each.dtype) for each in here]  # of one size: memory is used again
+        for all_, some in zip(found, here, strict=True):
+            all_[part] = some
+    for place in range(min(TRIED_ALONE, len(xy))):
+        alone = slice(place, place + 1)
+        if any((one != all_[alone]).any() for one, all_ in zip(told(alone), found, strict=True)):
+            raise NotOneByOneError("locate must look at each point by itself: its neighbours changed its cell.")
+    return tuple(found)
 
 
 def located(cells: Any, xy: Floats, codes: Codes) -> Any:
@@ -122,10 +142,10 @@ def located(cells: Any, xy: Floats, codes: Codes) -> Any:
     return cells.locate(xy, codes) if getattr(cells, "reads_codes", False) else cells.locate(xy)
 
 
-def one_each(cells: Any, xy: Floats) -> Ints:
+def one_each(cells: Any, count: int) -> Ints:
     """Return the cell of each point; refuse cells that would count a point twice, as one that lies on a border."""
     found: Ints = np.asarray(cells)
-    if found.shape != (len(xy),) or (len(xy) and found.dtype.kind not in "iu"):
+    if found.shape != (count,) or (count and found.dtype.kind not in "iu"):
         raise NotOneByOneError("locate must return exactly one cell, a whole number, for each point.")
     return found
 

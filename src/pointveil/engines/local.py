@@ -14,7 +14,7 @@ from pointveil.cells.arrays import Bools, Floats, Ints, ShortInts, blocks
 from pointveil.cells.coded import Codes
 from pointveil.cells.side_by_side import side_by_side
 from pointveil.engines.at_most import AtMost, Part
-from pointveil.engines.base import VOTES, FoundBefore, Tally, tried_alone
+from pointveil.engines.base import VOTES, FoundBefore, Places, Tally, tried_alone
 from pointveil.engines.likeness import Likeness, mix
 from pointveil.engines.siphash import Numbers
 from pointveil.engines.spool import Spool
@@ -47,7 +47,7 @@ class Voted:
     votes: Ints | None = None
     found: dict[Any, Codes] = field(default_factory=dict)  # what the last search found of each, held with the records
 
-    def count(self, tally: Tally, xy: Floats) -> Ints:
+    def count(self, tally: Tally, xy: Places) -> Ints:
         """Return the counts that a tally asks for; what cells search for is searched for once for all questions."""
         search = getattr(tally.cells, "found_by", None)
         if search is None:
@@ -70,6 +70,20 @@ class Cleaning(Protocol):
     def to_metres(self, steps: ShortInts) -> Floats:
         """Return lattice steps as metres."""
         ...
+
+
+@dataclass(frozen=True)
+class InMetres:
+    """Lattice steps (n, 2) as metres, some at a time: together they would take twice the memory, for every thread."""
+
+    steps: ShortInts
+    cleaning: Cleaning
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __getitem__(self, part: slice, /) -> Floats:
+        return self.cleaning.to_metres(self.steps[part])
 
 
 @dataclass
@@ -122,7 +136,7 @@ class LocalEngine:
             chosen = [number for number, tally in enumerate(tallies) if tally.of_kept == of_kept]
 
             def count(one: Voted, chosen: list[int] = chosen) -> None:
-                xy = self.cleaning.to_metres(one.records.steps)
+                xy = InMetres(one.records.steps, self.cleaning)
                 for number in chosen:
                     part = one.count(tallies[number], xy)
                     with adding:  # at once, because counts may be long; whole numbers add up in any order

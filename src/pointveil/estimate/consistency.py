@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pointveil.cells import Floats, Ints
+from pointveil.cells import Floats, Ints, blocks
 
 
 def project_to_total(counts: Floats, total: float) -> Floats:
@@ -67,11 +67,19 @@ def round_to_total(expected: Floats, total: int, rng: np.random.Generator) -> In
     mass = float(expected.sum())
     if total <= 0 or mass <= 0:
         return np.zeros(len(expected), dtype=np.int64)
-    marks = np.cumsum(expected)  # in place from here on: there may be many
-    marks *= total / mass
-    np.minimum(marks, total, out=marks)
-    marks += rng.random()
-    np.floor(marks, out=marks)
-    np.minimum(marks, total, out=marks)
-    marks[-1] = total  # the sum of many floats may miss it by a rounding
-    return np.diff(marks, prepend=0).astype(np.int64)
+    whole, offset = np.empty(len(expected), dtype=np.int64), rng.random()
+    reached, mark = 0.0, 0.0
+    for block in blocks(len(expected)):
+        marks = expected[block].astype(np.float64)
+        marks[0] += reached
+        reached = float(np.cumsum(marks, out=marks)[-1])
+        marks *= total / mass
+        np.minimum(marks, total, out=marks)
+        marks += offset
+        np.floor(marks, out=marks)
+        np.minimum(marks, total, out=marks)
+        if block.stop == len(expected):
+            marks[-1] = total  # the sum of many floats may miss it by a rounding
+        whole[block] = np.diff(marks, prepend=mark)
+        mark = marks[-1]
+    return whole

@@ -20,15 +20,19 @@ def expect_from_neighbours(noisy: Floats, prior: Floats, leaves: Leaves, varianc
     `prior` is what was expected before the leaves were counted, and `variance` that of the noise in one count.
     """
     # Seven features per leaf: five widths of neighbourhood, the prior, and the overall mean.
-    flat = np.full(len(prior), prior.mean())
-    return regress(noisy, np.column_stack([neighbour_ratios(noisy, prior, leaves), prior, flat]), variance)
+    features = neighbour_ratios(noisy, prior, leaves, more=2)
+    features[:, -2], features[:, -1] = prior, prior.mean()
+    return regress(noisy, features, variance)
 
 
-def neighbour_ratios(noisy: Floats, prior: Floats, leaves: Leaves) -> Floats:
-    """Return the prior of each leaf times the ratio of counts to priors around it: (leaves, widths) people."""
+def neighbour_ratios(noisy: Floats, prior: Floats, leaves: Leaves, *, more: int = 0) -> Floats:
+    """Return the prior of each leaf times the ratio of counts to priors around it: (leaves, widths) people.
+
+    With room for so many `more` columns, because a copy of all would take much memory.
+    """
     # A leaf's own count is left out, so that the prediction is independent of the leaf's own noise. If it were not, the
     # regression on these features would learn to copy the noise.
-    ratios = np.zeros((len(noisy), len(WIDTHS)))
+    ratios = np.zeros((len(noisy), len(WIDTHS) + more))
     fields = _spread(noisy, leaves), _spread(prior, leaves)
     overall = max(noisy.sum(), 0.0) / max(prior.sum(), 1e-9)
     caution = max(CAUTION * float(prior.mean()), 1e-9)
@@ -62,9 +66,10 @@ def _tiles(leaves: Leaves, level: int) -> Iterator[tuple[Ints, Ints, Ints, tuple
 def regress(noisy: Floats, features: Floats, variance: float, rounds: int = 3) -> Floats:
     """Return the weighted least-squares fit of `noisy` (n,) to `features` (n, k): the fitted values, (n,) people."""
     fit = np.maximum(features.mean(axis=1), 0.01)
+    weighted = np.empty_like(features)
     for _ in range(rounds):
         # A count's variance: that of the noise, that of a Poisson count, and an overdispersion of 0.3.
-        weighted = features / (variance + fit + 0.3 * fit**2)[:, None]
+        np.divide(features, (variance + fit + 0.3 * fit**2)[:, None], out=weighted)
         square = weighted.T @ features
         # The widths overlap and are nearly collinear: a little ridge keeps their slopes small.
         ridge = 1e-4 * np.diag(np.diag(square) + 1e-12)

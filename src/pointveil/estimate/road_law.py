@@ -33,6 +33,12 @@ class Pieces(NamedTuple):
     bin: Ints
     area: Floats
 
+    def times(self, factor: Floats, which: Ints) -> Floats:
+        """Return each area times one of the factors."""
+        found = np.asarray(factor[which], dtype=np.float64)
+        found *= self.area  # in place: there may be many
+        return found
+
 
 def grouped(
     region: NDArray[np.integer], bin_: NDArray[np.integer], bins: int, area: NDArray[np.int32] | Floats
@@ -40,9 +46,9 @@ def grouped(
     """Return the areas summed over equal pairs of region and bin; regions rise, so some can be summed at a time."""
     cuts = np.unique(np.append(np.searchsorted(region, region[::ENTRIES]), len(region)))
     parts = [_summed(region[here], bin_[here], bins, area[here]) for here in starmap(slice, pairwise(cuts))]
-    return (
-        Pieces(*map(np.concatenate, zip(*parts, strict=True))) if parts else Pieces(*np.zeros((3, 0), dtype=np.int64))
-    )
+    columns = list(zip(*parts, strict=True)) or [(np.zeros(0, dtype=np.int64),)] * 3
+    parts.clear()
+    return Pieces(*(np.concatenate(columns.pop(0)) for _ in range(3)))  # one by one: there may be many
 
 
 def _summed(
@@ -62,7 +68,7 @@ def learn_road_law(pieces: Pieces, counts: Floats, distances: NoisyCounts) -> Ro
     """Return the factors by distance under which the regions' counts reproduce the noisy histogram of distances."""
     # The histogram is first shrunk towards what the counts alone would give: with people spread evenly in each region.
     density = counts / np.maximum(np.bincount(pieces.region, pieces.area, minlength=len(counts)), 1e-12)
-    flat = np.bincount(pieces.bin, pieces.area * density[pieces.region], len(distances.values)).astype(np.float64)
+    flat = np.bincount(pieces.bin, pieces.times(density, pieces.region), len(distances.values)).astype(np.float64)
     people = shrink(distances.values.astype(np.float64), flat, distances.variance)
     people = np.where(flat > 0, project_to_total(people, flat.sum()), 0.0)
     people = at_most(people, most_by_bin(pieces, counts, len(people), distances.variance))
@@ -94,15 +100,18 @@ def at_most(people: Floats, most: Floats) -> Floats:
 def settle(pieces: Pieces, squares: Floats, held: Bools, people: Floats, variance: float) -> tuple[Floats, Floats]:
     """Return factors by square and by bin under which squares have their totals and bins of distance their people.
 
-    The pieces' areas are people here. Bins and those squares that are `held` have the last word in turn, until the bins
-    fit well within their noise. Squares have the very last: where both cannot be had, places win over distances.
+    The pieces' areas are people here. Bins and squares have the last word in turn, until the bins fit well within their
+    noise. Squares have the very last: where both cannot be had, places win over distances. Those that are not `held`
+    are too unsure of their own totals, and have one together, so that nobody is lost.
     """
+    group = np.where(held, np.arange(len(squares)), len(squares))
+    totals = np.bincount(group, squares, len(squares) + 1)
     by_bin = np.ones(len(people))
     close = CLOSE * np.sqrt(variance)
     for left in reversed(range(SETTLING_ROUNDS)):
-        now = np.bincount(pieces.region, pieces.area * by_bin[pieces.bin], minlength=len(squares))
-        by_square = np.where(held, squares / np.maximum(now, 1e-12), 1.0)
-        here = np.bincount(pieces.bin, pieces.area * by_square[pieces.region], minlength=len(people)) * by_bin
+        now = np.bincount(pieces.region, pieces.times(by_bin, pieces.bin), minlength=len(squares))
+        by_square = (totals / np.maximum(np.bincount(group, now, len(totals)), 1e-12))[group]
+        here = np.bincount(pieces.bin, pieces.times(by_square, pieces.region), minlength=len(people)) * by_bin
         if left == 0 or np.abs(here - people).max() < close:
             break
         by_bin = np.clip(by_bin * people / np.maximum(here, 1e-9), 1 / FARTHEST, FARTHEST)
@@ -122,9 +131,9 @@ def fit_factors(pieces: Pieces, counts: Floats, people: Floats) -> Floats:
     # scaled so that the largest is one; none is below a millionth of it, so that no place becomes impossible.
     factor = np.ones(len(people))
     for _ in range(ROUNDS):
-        weight = np.bincount(pieces.region, pieces.area * factor[pieces.bin], minlength=len(counts))
+        weight = np.bincount(pieces.region, pieces.times(factor, pieces.bin), minlength=len(counts))
         rate = counts / np.maximum(weight, 1e-12)
-        now = np.bincount(pieces.bin, pieces.area * rate[pieces.region], minlength=len(people))
+        now = np.bincount(pieces.bin, pieces.times(rate, pieces.region), minlength=len(people))
         factor = np.where(now > 1e-9, people / np.maximum(now, 1e-9), factor)
         factor = np.maximum(factor, LEAST * factor.max()) if factor.max() > 0 else np.ones(len(people))
     return np.asarray(factor / factor.max(), dtype=np.float64)

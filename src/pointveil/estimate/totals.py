@@ -5,7 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells import Floats, Leaves
+from pointveil.cells import Floats, Leaves, scale
 from pointveil.estimate.posterior import Estimates
 from pointveil.vault import NoisyCounts
 
@@ -75,5 +75,4 @@ def within_noise(mass: Floats, square: NDArray[np.integer], noisy: NoisyCounts) 
     reach = math.log(len(noisy.values) / UNLIKELY) / float(noisy.noise_epsilon)
     now = np.bincount(square, mass, minlength=len(noisy.values))
     nearest = np.maximum(np.clip(now, noisy.values - reach, noisy.values + reach), 0.0)
-    mass *= np.where(now > 0, nearest / np.maximum(now, 1e-9), 1.0)[square]
-    return mass
+    return scale(mass, np.where(now > 0, nearest / np.maximum(now, 1e-9), 1.0), square)

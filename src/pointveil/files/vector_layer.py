@@ -20,8 +20,9 @@ POLYGONS = ("Polygon", "MultiPolygon")
 LINES = ("LineString", "LinearRing", "MultiLineString")
 ANYTHING = ("Unknown", "GeometryCollection")
 
-# GDAL's own fast way through FlatGeobuf spoils the records that stand beside one without a shape.
-SETTINGS = {"OGR_FLATGEOBUF_STREAM_BASE_IMPL": True}
+# GDAL's own fast way through FlatGeobuf spoils the records that stand beside one without a shape. And when it has read
+# the metadata of a GeoPackage, it would leave a copy of them beside it, as .aux.xml.
+SETTINGS = {"OGR_FLATGEOBUF_STREAM_BASE_IMPL": True, "GDAL_PAM_ENABLED": False}
 # GDAL's errors, as pyogrio raises them, are all runtime errors.
 BROKEN = (RuntimeError, pa.ArrowException, OSError)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pointveil.cells.arrays import blocks
 from pointveil.columns import Column
 from pointveil.errors import InputError
 from pointveil.files.crs import same_places
@@ -262,7 +263,7 @@ def _checked(chunks: Iterable[Chunk | NDArray[np.float64]], layout: Layout, tota
     for given in chunks:
         chunk = given if isinstance(given, Chunk) else Chunk(given)
         places = chunk.coordinates
-        if not (np.isfinite(places).all() and np.array_equal(snap(places, layout.crs), places)):
+        if not all(_on_lattice(places[block], layout.crs) for block in blocks(len(places))):
             raise ValueError("Only points on the public lattice of their CRS are written; nothing was written.")
         table = () if chunk.table is None else chunk.table.column_names
         if {*table} != {*layout.kept} or (chunk.table is not None and chunk.table.num_rows != len(places)):
@@ -271,6 +272,10 @@ def _checked(chunks: Iterable[Chunk | NDArray[np.float64]], layout: Layout, tota
         yield chunk
     if seen != total:
         raise ValueError(f"{total} points were to be written, and {seen} came; nothing was written.")
+
+
+def _on_lattice(places: NDArray[np.float64], crs: str) -> bool:
+    return bool(np.isfinite(places).all() and np.array_equal(snap(places, crs), places))
 
 
 def check_holds_crs(path: Path, like: Layout, places: NDArray[np.float64]) -> None:

@@ -192,7 +192,9 @@ def make_batch(coordinates: NDArray[np.float64], person: Any = None, codes: Code
     """Make a batch of coordinates (n, 2), which nobody else holds; whatever is not finite becomes NaN, in place."""
     if not coordinates.flags.writeable:  # a view of an Arrow buffer
         coordinates = coordinates.copy()
-    coordinates[~np.isfinite(coordinates)] = np.nan
+    finite = np.isfinite(coordinates)
+    if not finite.all():
+        coordinates[~finite] = np.nan
     return Batch(coordinates, person, codes)
 
 

@@ -176,10 +176,15 @@ def header(head: bytes, request: Request, source: str) -> tuple[str, list[str], 
         text = lines[0].decode("utf-8")
     except UnicodeDecodeError:
         text = lines[0].decode("latin-1")
+    if re.fullmatch(r"sep=.\s*", text, re.IGNORECASE):
+        raise InputError(
+            f"{source} begins with a line of Excel's, {text.strip()}: delete it, so that the names come first."
+        )
     others = {character for character in text if character.isascii() and not character.isalnum()}
     delimiters = [*USUAL_DELIMITERS, *sorted(others - set(USUAL_DELIMITERS + NEVER_DELIMITERS))]
     choices = {delimiter: split_header(text, delimiter) for delimiter in delimiters}
-    delimiter = max(choices, key=lambda each: len(choices[each]))
+    # Names may have blanks in them: an unusual delimiter is one only where no usual one is, or the names prove it.
+    delimiter = max(choices, key=lambda each: (each in USUAL_DELIMITERS and len(choices[each]) > 1, len(choices[each])))
     for choice, names in choices.items():
         with suppress(InputError):
             find_columns(names, request.columns, source)

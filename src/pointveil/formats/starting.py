@@ -28,7 +28,7 @@ UNKNOWN = """\
 TIME = """\
 kind = "time"
 period = ""  # the first day, and the day after the last: "2014-04-01/2014-07-01"
-resolution = "{resolution}"  # or "15min", "1h", "1d", "hour-of-day", "hour-of-week"
+resolution = "{resolution}"  # one of "15min", "1h", "1d", "hour-of-day", "hour-of-week"
 """
 CATEGORY = """\
 kind = "category"
@@ -43,23 +43,26 @@ bins = 20
 ID = """\
 kind = "id"  # invented ids are written, which link nothing
 """
-TEXT = """\
-# Text may also be a category, a time, or a number:
-# kind = "category"
-# values = ["bus", "tram"]
-# kind = "time"
-# period = "2014-04-01/2014-07-01"
-# format = "%Y-%m-%d %H:%M:%S"  # default: ISO 8601
-# kind = "number"
-# low = 0
-# high = 100
-# decimal = "."  # or ","
-# With type = "integer" either is read and written as whole numbers. For invented ids: kind = "id"
+FORMAT = """\
+# format = "%Y-%m-%d %H:%M"  # how the text is written, unless as 2014-04-01T08:30: what cannot be read is left blank
 """
-WHOLE = """\
+MORE = {
+    is_text: """\
+#
+# Text may be kept as a category, a time, a number or an invented id, whatever its table says here:
+#   kind = "category", with values = ["bus", "tram"]
+#   kind = "time", with period = "2014-04-01/2014-07-01" and, unless it is ISO 8601, format = "%d.%m.%Y %H:%M"
+#   kind = "number", with low = 0, high = 100 and, if the text has decimal commas, decimal = ","
+#   kind = "id"
+# With type = "integer", a time or number is read and written as whole numbers.
+""",
+    pa.types.is_integer: """\
+#
 # Whole numbers may also be a category (values = ["1", "2"]), a time (in unit = "s", "ms", "us" or "ns" since 1970),
 # or invented ids: kind = "id"
-"""
+""",
+}
+"""What is said once at the top, if a column is of such a type."""
 
 
 def suggested(name: str, kind: Any) -> str | None:
@@ -84,6 +87,8 @@ def describe(path: Path) -> dict[str, Any]:
         return {"columns": None, "toml": head + UNKNOWN}
     found = describe_columns(path)
     columns = [{"name": name, "type": _type(kind, path), "kind": suggested(name, kind)} for name, kind in found.items()]
+    types = [plain_type(kind) for kind in found.values()]
+    head += "".join(text for is_such, text in MORE.items() if any(map(is_such, types)))
     return {"columns": columns, "toml": "\n".join([head, *(_table(name, found[name], path) for name in found)])}
 
 
@@ -96,7 +101,7 @@ def _table(name: str, kind: Any, path: Path) -> str:
     values = '["true", "false"]' if pa.types.is_boolean(plain) else "[]"
     resolution = "1d" if pa.types.is_date(plain) else "1h"
     body = {"time": TIME.format(resolution=resolution), "category": CATEGORY.format(values=values), "number": NUMBER}
-    more = TEXT if is_text(plain) else WHOLE if pa.types.is_integer(plain) else ""
+    more = FORMAT if told == "time" and is_text(plain) else ""
     return f"[{key}]  # {_type(kind, path)}\n{body.get(told, ID)}{more}"
 
 

@@ -96,7 +96,8 @@ def batch_of(table: Any, layout: Layout, request: Request) -> Batch:
         decode = ENCODINGS[layout.encoding].decode
         parts = [decode(chunk) for chunk in _chunks(table.column(layout.geometry))]
         return make_batch(np.concatenate([np.empty((0, 2)), *parts]), owner, codes)
-    return make_batch(np.column_stack([numbers(table.column(name)) for name in (layout.x, layout.y)]), owner, codes)
+    places = np.array([numbers(table.column(name)) for name in (layout.x, layout.y)])
+    return make_batch(places.T, owner, codes)  # one axis after the other: what reads them does so, too
 
 
 def _chunks(column: Any) -> list[Any]:

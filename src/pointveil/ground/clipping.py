@@ -69,9 +69,10 @@ def _pick_in_rectangles(regions: Regions, region: NDArray[Any], rng: np.random.G
     xy = np.empty((len(region), 2))
     for block in blocks(len(region)):
         rng.random(out=xy[block])
-        low, high = np.hsplit(np.asarray(regions.rectangles(region[block])), 2)
-        xy[block] *= high - low
-        xy[block] += low
+        sides = np.asarray(regions.rectangles(region[block]))
+        for axis in range(2):
+            xy[block, axis] *= sides[:, axis + 2] - sides[:, axis]
+            xy[block, axis] += sides[:, axis]
     return xy
 
 

@@ -20,21 +20,24 @@ def pick_in_entries(raster: Raster, entry: Ints, within: Floats, rng: np.random.
 
     `within` is how far through the entry each place is, from 0 to below 1: its pixels are taken in order.
     """
-    number = np.floor(within * raster.entry_area[entry]).astype(np.int64)
+    area = raster.entry_area.take(entry)
+    number = np.floor(within * area).astype(np.int64)
     if raster.sites is not None and raster.first_site is not None:
         return np.asarray(raster.sites[raster.first_site[entry] + number])
-    cell = raster.entry_cell[entry]
-    patch = raster.patch[cell]
+    cell = raster.entry_cell.take(entry)
+    patch = raster.patch.take(cell)
     pixel = np.floor(within * raster.per_side**2).astype(np.int64)
     fine = np.flatnonzero(patch >= 0)
     for part in np.array_split(fine, len(fine) * raster.per_side**2 // COMPARED + 1):
-        fits = raster.pixels[patch[part]] == raster.entry_bin[entry[part], None]
-        before = np.cumsum(raster.entry_area[entry[part]], dtype=np.int64) - raster.entry_area[entry[part]]
+        fits = raster.pixels.take(patch[part], axis=0) == raster.entry_bin.take(entry[part])[:, None]
+        before = np.cumsum(area[part], dtype=np.int64) - area[part]
         pixel[part] = np.flatnonzero(fits)[before + number[part]] % raster.per_side**2
     place = rng.random((len(entry), 2))
-    place += np.column_stack([pixel // raster.per_side, pixel % raster.per_side])
-    place *= raster.side / raster.per_side
-    place += np.column_stack([raster.column[cell], raster.row[cell]]) * raster.side
+    across = pixel // raster.per_side
+    for axis, (number, start) in enumerate(((across, raster.column), (pixel - across * raster.per_side, raster.row))):
+        place[:, axis] += number
+        place[:, axis] *= raster.side / raster.per_side
+        place[:, axis] += start.take(cell) * raster.side
     return place
 
 

@@ -32,7 +32,7 @@ from pointveil.ledger.accounts import (
 )
 from pointveil.ledger.check import find_problems
 from pointveil.ledger.entries import Account, Charge, Entry, Kept, canonical, exact, exact_cap, plain
-from pointveil.ledger.records import find_answer, kept, lines, refuse_other_content
+from pointveil.ledger.records import find_answer, kept, lines, refuse_other_charge
 from pointveil.ledger.schema import MICRO, PATIENCE, append, connect, fingerprint, last, make
 from pointveil.ledger.upgrade import upgrade
 
@@ -147,7 +147,7 @@ class Ledger:
                 (entry,) = book.execute(NEXT_ENTRY).fetchone()
             else:
                 entry, seed = known.entry, known.seed
-                refuse_other_content(book, entry, print_)
+                refuse_other_charge(book, entry, name, micro, print_)
             paid = bool(select(book, "id", kind="charge", entry=entry))
             prints = [] if print_ is None else [print_, *(fingerprint(book, digest) for digest in alike)]
             refuse_private_prior(book, purpose.get("prior") or {}, prints)

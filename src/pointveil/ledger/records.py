@@ -82,8 +82,12 @@ def find_answer(book: sqlite3.Connection, entry: int, number: int, question: str
     return None
 
 
-def refuse_other_content(book: sqlite3.Connection, entry: int, print_: bytes | None) -> None:
-    """Raise if a charge, or an answer that it paid for, is about other data than these."""
+def refuse_other_charge(book: sqlite3.Connection, entry: int, name: str, micro: int, print_: bytes | None) -> None:
+    """Raise if a charge has another name or price, or if it, or an answer that it paid for, is about other data."""
+    if (name, micro) not in select(book, "name, micro", kind="charge", entry=entry):
+        raise InputError(
+            "The request was charged for another dataset, or at another price. Give this one another name."
+        )
     query = "SELECT fingerprint FROM event WHERE kind IN ('charge', 'answer') AND entry = ? AND fingerprint IS NOT NULL"
     if any(print_ is None or not hmac.compare_digest(row[0], print_) for row in book.execute(query, (entry,))):
         raise InputError(

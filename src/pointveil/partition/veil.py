@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells import Distances, Everywhere, Floats, Leaves, Raster, SmallSquares, blocks
+from pointveil.cells import Distances, Everywhere, Floats, Leaves, Raster, SmallSquares, blocks, scale
 from pointveil.estimate.consistency import project_to_total
 from pointveil.estimate.guide import Guide, likeness, relative_density
 from pointveil.estimate.posterior import denoise
@@ -283,20 +283,18 @@ class Veil:
         mass = smooth_rate(leaves, counts, weight, self.blur)[raster.entry_cell]
         mass *= raster.entry_area
         if plan.tilt is not None:
-            mass *= plan.tilt[raster.entry_cell]
+            scale(mass, plan.tilt, raster.entry_cell)
         if distances is None:
             return _to_leaves(mass, leaf, counts)
         law: RoadLaw = learn_road_law(grouped(leaf, raster.entry_bin, raster.bins, mass), counts, distances)
-        mass *= law.factor[raster.entry_bin]
+        scale(mass, law.factor, raster.entry_bin)
         mass = _to_leaves(mass, leaf, counts)
         # The histogram knows the distances of the whole city far better than any leaf does, but not where people are.
         block = blocks.leaf_of[raster.entry_cell]
         pieces = grouped(block, raster.entry_bin, raster.bins, mass)
         totals = np.bincount(block, mass, minlength=len(blocks)).astype(np.float64)
         by_block, by_bin = settle(pieces, totals, totals > SURE * doubt, law.people, distances.variance)
-        mass *= by_block[block]
-        mass *= by_bin[raster.entry_bin]
-        return mass
+        return scale(scale(mass, by_block, block), by_bin, raster.entry_bin)
 
 
 def fitting(budget: Budget, points_per_unit: int, *, roads: bool) -> dict[str, Share]:
@@ -399,8 +397,7 @@ def significant(values: Floats, digits: int = 3) -> Floats:
 def _to_leaves(mass: Floats, leaf: NDArray[np.integer], counts: Floats) -> Floats:
     """Return masses rescaled, in place, so that those of each leaf add up to its count."""
     now = np.bincount(leaf, mass, minlength=len(counts))
-    mass *= (counts / np.maximum(now, 1e-12))[leaf]
-    return mass
+    return scale(mass, counts / np.maximum(now, 1e-12), leaf)
 
 
 def _moved(budget: Budget, purpose: str, kept: Fraction) -> dict[str, Share]:

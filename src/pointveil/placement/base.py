@@ -3,7 +3,6 @@
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pointveil.cells import Floats, Ints
 from pointveil.partition import Budget
@@ -44,8 +43,9 @@ def placement(kind: Kind) -> Kind:
     return PLACEMENTS.register(kind)
 
 
-def shuffled_regions(whole: Ints, rng: np.random.Generator) -> NDArray[np.int32]:
+def shuffled_regions(whole: Ints, rng: np.random.Generator) -> Ints:
     """Return the region of every point, in an order that tells nothing."""
-    region = np.repeat(np.arange(len(whole), dtype=np.int32), whole)
+    # Short numbers of all regions, which may be many; long ones of points, which are shuffled and looked up faster.
+    region = np.repeat(np.arange(len(whole), dtype=np.int32), whole).astype(np.int64)
     rng.shuffle(region)
     return region

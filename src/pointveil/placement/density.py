@@ -62,7 +62,9 @@ class Density:
         xy = np.empty((count, 2))
         for block in blocks(count, BLOCK):
             entry = np.minimum(np.searchsorted(running, at[block], side="right"), last)
-            within = np.clip(1 - (running[entry] - at[block]) / np.maximum(mass[entry], 1e-300), 0.0, ALMOST_ONE)
+            within = np.clip(
+                1 - (running.take(entry) - at[block]) / np.maximum(mass.take(entry), 1e-300), 0.0, ALMOST_ONE
+            )
             xy[block] = _pick_dry(raster, entry, within, world, rng)
         return np.take(xy.view(np.complex128), rng.permutation(count), axis=0).view(np.float64)  # both of a row at once
 

@@ -72,9 +72,11 @@ def _moved(
     for _ in range(SWEEPS):
         lines = correlate1d(surplus.reshape(expected.shape), tent, axis=0, mode="constant")
         field = correlate1d(lines, tent, axis=1, mode="constant").ravel()
-        some = np.flatnonzero((rng.random(len(at)) < SOME) & (field[step] > 0))
-        to = own[some] + (2 * rng.random(len(some)) - 1) * REACH * part
-        here, there = step[some], of_run[np.minimum(np.searchsorted(ends, to, side="right"), last)]
+        some = np.flatnonzero((rng.random(len(at)) < SOME) & (field > 0).take(step))
+        to = own.take(some) + (2 * rng.random(len(some)) - 1) * REACH * part
+        here, there = step.take(some), of_run.take(np.minimum(np.searchsorted(ends, to, side="right"), last))
+        lower = np.flatnonzero(field.take(there) < field.take(here))  # no other move can gain anything: see below
+        some, to, here, there = some[lower], to[lower], here[lower], there[lower]
         apart = here // rows - there // rows, here % rows - there % rows
         shared = np.prod([np.maximum(across - np.abs(steps), 0) for steps in apart], axis=0)
         # The sum of squares changes by twice this: the point leaves all squares it was in, and enters others.

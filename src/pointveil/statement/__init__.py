@@ -5,6 +5,7 @@ from pointveil.statement.document import MOST_CELLS as MOST_CELLS
 from pointveil.statement.document import ONE_POINT as ONE_POINT
 from pointveil.statement.document import ROW as ROW
 from pointveil.statement.document import Asked as Asked
+from pointveil.statement.document import Domain as Domain
 from pointveil.statement.document import MethodUsed as MethodUsed
 from pointveil.statement.document import OperatorStates as OperatorStates
 from pointveil.statement.document import Output as Output

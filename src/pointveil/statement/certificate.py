@@ -6,6 +6,7 @@ from fractions import Fraction
 from html import escape
 
 from pointveil.statement.document import ONE_POINT, Statement, factor, raised
+from pointveil.world.place import in_words
 
 MOST_SIGNS, MOST_SAID = 400, 240  # of a list of names, of what the operator says: the page is to stay one
 IN_FULL = " … (in full in the statement)"
@@ -106,7 +107,8 @@ def _meaning(epsilon: float, one: str) -> str:
 def _left_out(statement: Statement, names: tuple[str, ...]) -> dict[str, str]:
     output, most = statement.output, statement.guarantee.points_per_unit
     kept = "the coordinates" if output is None else ", ".join(output.columns)
-    bounds = ", ".join(f"{side:g}" for side in statement.domain.bounds)
+    domain = statement.domain
+    bounds = ", ".join(f"{side:.10g}" for side in domain.bounds)
     shared = f"whoever has more than {most} counts as {most}, which all of that person's points share"
     told = shared if statement.people else f"all but {most} points, by chance"
     people = {} if statement.guarantee.unit == ONE_POINT else {"of each person": told}
@@ -114,7 +116,8 @@ def _left_out(statement: Statement, names: tuple[str, ...]) -> dict[str, str]:
     named = textwrap.shorten(plain, MOST_SIGNS, placeholder=f" … ({len(names):,} in all)")
     return {
         "columns": f"all but {kept}" + (f": {named}" if named else ""),
-        "places": f"outside {bounds} ({statement.domain.crs[:40]}), in water, or unreadable",
+        "places": f"outside {bounds} ({domain.crs[:40]}), in water, or unreadable",
+        "the map is": f"around {in_words(domain.bounds, domain.crs)}",
         **people,
     }
 

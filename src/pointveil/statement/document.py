@@ -176,8 +176,8 @@ class People(Part):
         """How many points noisy answers tell, in words."""
         if self.points_margin is None:
             return f"at most {self.points:,} points, {self.max_points} for each"
-        told = f"{self.points:,} ± {self.points_margin:,} points"
-        return f"{told}, without those of persons who have more than {self.most_seen:,}"
+        told = f"{self.points:,} ± {self.points_margin:,} points of those who have up to {self.most_seen:,}"
+        return f"{told} (points of persons with more are in neither number, and may be many)"
 
     def __str__(self) -> str:
         return f"There seem to be {self.persons:,} ± {self.persons_margin:,} persons, with {self.estimate}. {self.row}"
@@ -373,8 +373,8 @@ class Statement(Part):
         lines = [
             self.promise,
             "Epsilon was spent on:",
-            *(f"  {question.epsilon:>12}  {question.purpose}" for question in self.questions),
-            f"  {self.guarantee.epsilon:>12}  in all",
+            *(_spent(question.epsilon, question.purpose) for question in self.questions),
+            _spent(self.guarantee.epsilon, "in all"),
             *([] if self.people is None else [str(self.people)]),
         ]
         if self.prior is not None:
@@ -385,6 +385,13 @@ class Statement(Part):
         elif self.ledger is None:
             lines.append("Nothing was charged to a ledger.")
         return "\n".join(lines)
+
+
+def _spent(epsilon: str, purpose: str) -> str:
+    """Return a line with an amount as people read it, and its exact value where that is another."""
+    rounded = f"{float(Fraction(epsilon)):.3g}"
+    exact = "" if Fraction(rounded) == Fraction(epsilon) else f" (exactly {epsilon})"
+    return f"  {rounded:>8}  {purpose}{exact}"
 
 
 def person_unit(points: int | None) -> str:

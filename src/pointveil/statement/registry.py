@@ -52,7 +52,7 @@ def _states(text: str | None) -> str:
 
 
 def _domain(statement: Statement) -> str:
-    bounds = ", ".join(f"{side:g}" for side in statement.domain.bounds)
+    bounds = ", ".join(f"{side:.10g}" for side in statement.domain.bounds)
     return (
         f"Places on land within the public bounds {bounds} ({statement.domain.crs}), on a public lattice of "
         f"{statement.domain.lattice:g}; records elsewhere are dropped one by one. The world's SHA-256 is "

@@ -75,19 +75,19 @@ class Vault:
 
     __slots__ = (
         "__account",
+        "__book",
         "__charge",
         "__engine",
         "__held",
         "__is_paid",
         "__keep",
-        "__keeps_answers",
+        "__keeps_next",
         "__ledger",
         "__lock",
         "__must_keep",
         "__noise",
         "__protection",
         "__release",
-        "__stop",
         "__words",
         "__world",
     )
@@ -104,19 +104,18 @@ class Vault:
         noise: str = "exact",
         words: Callable[[int], NDArray[np.uint64]] = secure_words,
         ledger: Callable[[bytes | None], Charge | None] | None = None,
-        stop: Callable[[int, Fraction, int], None] | None = None,
+        book: Ledger | None = None,
         must_keep: bool = False,
     ) -> None:
         if noise not in NOISES:
             raise InputError(f"noise must be one of {', '.join(NOISES)}, not {noise!r}.")
         self.__engine, self.__world, self.__account, self.__protection = engine, world, account, protection
-        self.__keep, self.__noise, self.__words, self.__ledger, self.__stop = keep, noise, words, ledger, stop
+        self.__keep, self.__noise, self.__words, self.__ledger, self.__book = keep, noise, words, ledger, book
         if words is not secure_words and not self.rehearsal:
             raise InputError("Only a rehearsal may take its randomness from elsewhere than the operating system.")
-        self.__must_keep, self.__keeps_answers = must_keep, False
+        self.__must_keep, self.__keeps_next, self.__is_paid = must_keep, False, False
         self.__lock = threading.Lock()
         self.__charge: Charge | None = None
-        self.__is_paid = False
         self.__held: Held = {}  # the exact counts of the last reading
         self.__release = secrets.token_hex(16)
 
@@ -185,7 +184,7 @@ class Vault:
         book = open_ledger(ledger)
         if book is not None:
             name = dataset or public_name(as_named(source))
-            facts = {"prior": {} if world.prior is None else world.prior.facts, **(purpose or {})}
+            facts = {**(purpose or {}), "prior": {} if world.prior is None else world.prior.facts}
 
             def pay(content: bytes | None) -> Charge:
                 return book.charge(
@@ -198,10 +197,9 @@ class Vault:
             def pay(content: bytes | None) -> None:
                 refuse_copy(prior, (content, *reading.alike))
 
-        resumes = book is not None and request is not None and seed is not None
         return cls(
             reading, world, Account(spendable), protection, keep=points.keep, noise=noise, ledger=pay,
-            stop=None if book is None else book.stop, must_keep=resumes,
+            book=book, must_keep=None not in (book, request, seed),
         )  # fmt: skip
 
     @classmethod
@@ -373,7 +371,8 @@ class Vault:
         """Drop the points from memory; no question can be asked any more."""
         self.__held = {}
         self.__engine.forget()
-        self.__account.close()
+        with self.__lock:  # what is just being paid counts as spent
+            self.__account.close()
 
     def stop(self) -> None:
         """Ask nothing more, and give back to the ledger what was reserved for questions that were never asked.
@@ -382,24 +381,25 @@ class Vault:
         shares that were asked (docs/ledger.md, "Stopping early").
         """
         self.close()
-        if self.__stop is not None and self.__charge is not None:
-            self.__stop(self.__charge.entry, self.__account.spent, len(self.__account.spends))
+        if self.__book is not None and self.__charge is not None:
+            self.__book.stop(self.__charge.entry, self.__account.spent, len(self.__account.spends))
 
     @property
     def _paid(self) -> Fraction:
         """What stays paid if a question fails: all of it, where it is charged in advance."""
-        return self.__account.spent if self.__stop is None else self.epsilon
+        return self.__account.spent if self.__book is None else self.epsilon
 
-    def pay(self, first: tuple[Asked, Any] | None = None, *, keeps: bool = False) -> Charge | None:
+    def pay(self, first: tuple[Asked, Any] | None = None, *, keeps: Ledger | None = None) -> Charge | None:
         """Charge the whole epsilon to the ledger, if there is one and that was not done yet; one thread at a time.
 
-        `keeps` says that every answer will be kept in the ledger before anything is made of it.
-
+        `keeps` is where the answer to the next question, and to that one alone, is kept before anything is made of it.
         The reading that finds out which account to charge also answers the first question, if it is told. The exact
         counts wait here, and are dropped if the charge is refused (docs/ledger.md, "One reading").
         """
         with self.__lock:
-            self.__keeps_answers = self.__keeps_answers or keeps
+            if keeps not in (None, self.__book):
+                raise InputError("Answers are kept in the ledger that the vault was opened with, and in no other.")
+            self.__keeps_next = keeps is not None
             if self.__ledger is not None and not self.__is_paid:
                 try:
                     counts, content = ask(
@@ -427,7 +427,7 @@ class Vault:
 
     def _spend(self, spend: Spend, first: tuple[Asked, Any] | None = None) -> None:
         """Write the price down before anything is asked, in the ledger too, if there is one."""
-        if self.__must_keep and not self.__keeps_answers:
+        if self.__must_keep and not self.__keeps_next:
             raise InputError(NOT_KEPT)
         with self.__lock:
             self.__account.spend(spend)

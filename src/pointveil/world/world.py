@@ -21,6 +21,7 @@ from pointveil.files.vector_layer import LINES, POLYGONS
 from pointveil.world import osm, package, shapes
 from pointveil.world.land import land_test
 from pointveil.world.layers import Layer, check_shapes, layer_from, read_layer
+from pointveil.world.place import in_words, middle_in_words
 from pointveil.world.prior import Prior
 from pointveil.world.projection import Projection
 from pointveil.world.roads import Roads, hash_attributes, plain_attributes, plain_lines
@@ -208,6 +209,11 @@ class World:
         return east - west, north - south
 
     @cached_property
+    def place(self) -> str:
+        """Where the world is, in words: "41.146° N, 8.606° W, in or near Portugal"."""
+        return in_words(self.boundary.bounds, self.projection.crs)
+
+    @cached_property
     def land_test(self) -> PlainBox | LandTest:
         """What says which places are land."""
         return land_test(self.land, self.bounds)
@@ -243,6 +249,7 @@ class World:
         return {
             "crs": self.projection.crs,
             "bounds": list(bounds),
+            "place": self.place,
             "boundary": "box" if shapely.equals(self.boundary, shapely.box(*bounds)) else "polygon",
             "width_m": self.bounds[2],
             "height_m": self.bounds[3],
@@ -348,7 +355,7 @@ def _polygons(given: Any, name: str, boundary: Any, projection: Projection) -> A
         polygons = shapes.unwrap_polygons(polygons, projection.middle)
     area = shapes.clip(shapes.join_polygons(polygons), boundary.bounds)
     if area.is_empty:
-        raise InputError(f"{layer.name} ({name}) does not overlap the boundary. Check its CRS, or leave it out.")
+        raise InputError(f"{layer.name} ({name}) does not overlap the boundary. {_apart(layer, boundary, projection)}")
     return area
 
 
@@ -362,8 +369,20 @@ def _roads(given: Any, boundary: Any, projection: Projection) -> Roads | None:
     boundary_m = shapely.transform(boundary, projection.to_metres)
     shapely.prepare(boundary_m)
     if not shapely.intersects(boundary_m, roads.lines_m).any():
-        raise InputError(f"{layer.name} (roads) has no line inside the boundary. Check its CRS.")
+        raise InputError(f"{layer.name} (roads) has no line inside the boundary. {_apart(layer, boundary, projection)}")
     return roads
+
+
+def _apart(layer: Layer, boundary: Any, projection: Projection) -> str:
+    """Say where a layer and a boundary are that do not meet, and what may be wrong."""
+    there, (west, south, east, north) = shapely.total_bounds(layer.geometries).tolist(), boundary.bounds
+    of_layer, of_boundary = (middle_in_words(bounds, projection.crs) for bounds in (there, boundary.bounds))
+    where = f"It lies around {of_layer}, and the boundary around {of_boundary}."
+    swapped = shapely.box(south, west, north, east)
+    if projection.is_geographic and shapely.intersects(swapped, shapely.box(*there)):
+        meant = ",".join(f"{value:.9g}" for value in swapped.bounds)
+        return f"{where} Latitude and longitude of the boundary seem to be swapped: longitude comes first, {meant}."
+    return f"{where} Check its CRS, or leave it out."
 
 
 def _bytes(shape: Any) -> bytes:

@@ -69,6 +69,16 @@ def test_it_shows_the_statement_and_a_prediction(release: SyntheticPoints, world
     assert all(small > large for small, large in itertools.pairwise(predicted))
 
 
+def test_by_person_it_says_what_a_row_stands_for(world: World, people: NDArray[np.float64]) -> None:
+    table = pa.table({"lon": people[:, 0], "lat": people[:, 1], "user": np.arange(len(people)) // 4})
+    made = synthesize(Vault.open(table, world, epsilon=1, person="user"), "ugrid-uni", seed=1)
+
+    cards = data_of(release_page(world.projection.to_metres(made.coordinates), world, made.statement))["cards"]
+
+    assert str(made.statement.people) in cards[1]["sentence"]
+    assert "persons" in cards[1]["sentence"]
+
+
 def test_no_page_without_a_statement(world: World) -> None:
     with pytest.raises(InputError, match="no valid statement"):
         release_page(np.zeros((0, 2)), world, None)

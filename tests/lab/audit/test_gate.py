@@ -30,6 +30,7 @@ def test_every_mutant_is_caught(name: str) -> None:
     assert findings[-1].flagged, f"{name} was not caught in {len(findings)} cases"
 
 
+@pytest.mark.usefixtures("rough_margins")
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_no_true_promise_is_refuted(name: str) -> None:
     findings = islice(audit(SUBJECTS[name], FAST), FEW_CASES.get(name))

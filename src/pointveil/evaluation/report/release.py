@@ -100,6 +100,8 @@ def _part_of_a_row(statement: Statement, rows: int) -> Fraction:
 def _cards(xy: XY, statement: Statement, predicted: float | None) -> list[Card]:
     epsilon = float(Fraction(statement.guarantee.epsilon))
     drawn = "Each is drawn from noisy counts. No line of the file stands for a person."
+    if statement.people is not None:
+        drawn = f"{drawn} {statement.people}"
     answers = [
         Card("How is everybody protected?", f"epsilon = {epsilon:g}", statement.promise, "none"),
         Card("What is in the file?", f"{len(xy):,} points", drawn, "none"),

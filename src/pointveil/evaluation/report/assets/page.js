@@ -249,8 +249,17 @@ function table(parent, head, rows) {
   const body = element("tbody", {}, made);
   for (const row of rows) {
     const line = element("tr", {}, body);
-    for (const [text, look] of row) element("td", look ? { class: look } : {}, line, text);
+    for (const [text, look, note] of row) {
+      const cell = element("td", look ? { class: look } : {}, line, text);
+      if (note) element("small", {}, cell, note);
+    }
   }
+}
+
+// A fraction that no eye can judge, such as 33899/44000, stands below its first digits.
+function inShort(epsilon) {
+  const [above, below = 1] = epsilon.split("/").map(Number);
+  return epsilon.length > 5 ? [`${Number((above / below).toPrecision(3))}`, "number", epsilon] : [epsilon, "number"];
 }
 
 function fillStatement() {
@@ -259,7 +268,7 @@ function fillStatement() {
   if (!stated) { element("p", {}, section, "The synthetic file has no valid statement, in it or beside it: nothing is promised about it."); return; }
   if (stated.rehearsal) element("p", { class: "card poor" }, section, stated.rehearsal);
   element("p", {}, section, stated.words);
-  table(section, ["epsilon", "spent on", "question", "cells"], stated.questions.map((one) => [[one.epsilon, "number"], [one.purpose], [one.question], [number(one.cells), "number"]]));
+  table(section, ["epsilon", "spent on", "question", "cells"], stated.questions.map((one) => [inShort(one.epsilon), [one.purpose], [one.question], [number(one.cells), "number"]]));
   for (const text of stated.unprotected) element("p", {}, section, text);
   const more = element("details", { class: "open-in-print" }, section);
   element("summary", {}, more, "What is not promised");
