@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pointveil.cells import Distances, Everywhere, Grid, KindOffsets, SmallSquares, Streets
 from pointveil.engines import NotOneByOneError, Tally, at_most, local, spool
+from pointveil.engines import base as engine_base
 from pointveil.errors import InputError
 from pointveil.formats import DamagedError, base, open_points
 from pointveil.ground import leaves_from_levels, raster_of
@@ -262,3 +263,16 @@ def test_a_search_that_another_thread_drops_is_answered_all_the_same(world: Worl
     found = local.Voted(records, found=Dropped()).count(Tally(cells, len(cells)), xy)
 
     assert found.tolist() == Tally(cells, len(cells)).count(xy).tolist()
+
+
+def test_the_type_that_cells_have_in_one_block_changes_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_base, "BLOCK", 2)
+    xy = np.column_stack([np.array([1.0, 2.0, 300.0, 4.0]), np.zeros(4)])
+
+    def smallest(some: NDArray[np.float64], _: object) -> tuple[NDArray[np.integer]]:
+        steps = some[:, 0].astype(np.int64)
+        return (steps.astype(np.uint8 if steps.max() < 256 else np.uint16),)
+
+    (found,) = engine_base.tried_alone(smallest, xy)
+
+    assert found.tolist() == [1, 2, 300, 4]

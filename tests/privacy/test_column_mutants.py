@@ -80,8 +80,8 @@ LINES = (
     Line(
         "cells that read codes are not tried alone",
         "engines.base",
-        "if any((each[len(xy) :] != each[: len(some)]).any() for each in found):",
-        "if not codes and any((each[len(xy) :] != each[: len(some)]).any() for each in found):",
+        "if any((one != all_[alone]).any() for one, all_ in zip(told(alone), found, strict=True)):",
+        "if not codes and any((one != all_[alone]).any() for one, all_ in zip(told(alone), found, strict=True)):",
         probes.cells_that_look_at_other_values_are_refused,
     ),
     Line(

@@ -128,8 +128,10 @@ def tried_alone(locate: Callable[[Floats, Codes], Sequence[Any]], xy: Places, co
     for part in blocks(len(xy), BLOCK) if len(xy) else [slice(0, 0)]:
         here = told(part)
         found = found or [np.empty(len(xy), each.dtype) for each in here]  # of one size: memory is used again
-        for all_, some in zip(found, here, strict=True):
-            all_[part] = some
+        for number, some in enumerate(here):
+            if some.dtype != found[number].dtype:  # what the type of one block cannot hold must not change another's
+                found[number] = found[number].astype(np.int64)
+            found[number][part] = some
     for place in range(min(TRIED_ALONE, len(xy))):
         alone = slice(place, place + 1)
         if any((one != all_[alone]).any() for one, all_ in zip(told(alone), found, strict=True)):

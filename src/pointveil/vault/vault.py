@@ -114,10 +114,9 @@ class Vault:
         if words is not secure_words and not self.rehearsal:
             raise InputError("Only a rehearsal may take its randomness from elsewhere than the operating system.")
         self.__must_keep, self.__keeps_next, self.__is_paid = must_keep, False, False
-        self.__lock = threading.Lock()
         self.__charge: Charge | None = None
         self.__held: Held = {}  # the exact counts of the last reading
-        self.__release = secrets.token_hex(16)
+        self.__release, self.__lock = secrets.token_hex(16), threading.Lock()
 
     @classmethod
     def open(
@@ -235,10 +234,11 @@ class Vault:
 
     def use_at_most(self, points: int) -> None:
         """Let a person count as at most so many points; once, and from public facts or noisy answers alone."""
-        if self.__protection.points not in (None, points):
-            raise ValueError("It was said before what a person may count for.")
-        self.__protection = replace(self.__protection, points=points)
-        self.__engine.use_at_most(points)
+        with self.__lock:
+            if self.__protection.points not in (None, points):
+                raise ValueError("It was said before what a person may count for.")
+            self.__protection = replace(self.__protection, points=points)
+            self.__engine.use_at_most(points)
 
     def crowding(self, cells: Cells, least: int, share: Share) -> NoisyCounts:
         """Answer with noise how many points are in cells that hold at least `least` points: one number.
