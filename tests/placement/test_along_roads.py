@@ -173,6 +173,21 @@ def test_points_are_the_same_in_law_however_many_are_placed_at_a_time(
     assert town.on_land(in_steps).all()
 
 
+@pytest.mark.parametrize("many", [0, 10**9])
+def test_many_points_are_placed_as_few_are(many: int, town: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(along_roads, "MANY", many)
+    real = beside_streets(town, 20_000, spread=12)
+    real = real[Network.of(town).distances(real) < 25]
+
+    drawn = synthetic(town, real, 4)
+
+    distances = Network.of(town).distances
+    assert np.quantile(distances(drawn), [0.25, 0.5, 0.75]) == pytest.approx(
+        np.quantile(distances(real), [0.25, 0.5, 0.75]), abs=0.3
+    )
+    assert town.on_land(drawn).all()
+
+
 def test_the_lake_stays_empty(town: World) -> None:
     shore = np.random.default_rng(4).uniform((580, 580), (710, 710), (4000, 2))
 

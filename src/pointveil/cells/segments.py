@@ -92,13 +92,13 @@ class Segments:
     def feet(self, xy: Floats, segment: NDArray[Any]) -> Floats:
         """Return the foot of each record on its segment."""
         start, end, part = self.start[segment], self.end[segment], self._part(xy, segment)[:, None]
-        return np.where(part >= 1, end, start + (end - start) * part)
+        return np.asarray(np.where(part >= 1, end, start + (end - start) * part), dtype=np.float64)
 
     def sides(self, xy: Floats, segment: NDArray[Any]) -> Floats:
         """Return the side of its segment that each record is on (`Nearest` says which)."""
         start, end = self.start[segment], self.end[segment]
         step, away = end - start, np.where(np.isfinite(xy), xy - start, 0.0)
-        return np.sign(step[:, 0] * away[:, 1] - step[:, 1] * away[:, 0])
+        return np.asarray(np.sign(step[:, 0] * away[:, 1] - step[:, 1] * away[:, 0]), dtype=np.float64)
 
     @cached_property
     def _ends(self) -> tuple[Floats, Floats]:
