@@ -56,8 +56,9 @@ class Raster:
         if len(self.pixels):  # nearly all cells near roads have some of their own, so they are looked up for all
             pixel = self.pixel_of(xy, column, row)
             pixel += np.maximum(patch, 0) * self.per_side**2
-            told = self.pixels.ravel().take(pixel)
-            np.copyto(found, np.where(told == MASKED, -1, told), where=patch >= 0)
+            told = self.pixels.ravel().take(pixel).astype(np.int64)
+            told[told == MASKED] = -1
+            np.copyto(found, told, where=patch >= 0)
         found[cell < 0] = -1
         return found
 
