@@ -232,6 +232,7 @@ def main(arguments: Any) -> None:
     what = arguments.what or ["methods", "formats", "peers"]
     with tempfile.TemporaryDirectory() as name:
         os.environ.setdefault("XDG_DATA_HOME", name)
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed is compiled, once
         city = City(Path(name), arguments.data)
         if "methods" in what:
             sizes = [float(size) for size in arguments.millions.split(",")]

@@ -62,7 +62,7 @@ def off_by(survey: Survey, real: np.ndarray, centres: np.ndarray, radius: float)
     assert margins is not None
     drawn = survey.world.projection.to_metres(pv.draw(survey, seed=1).coordinates)
     true, told = (KDTree(xy).query_ball_point(centres, radius, return_length=True) for xy in (real, drawn))
-    return np.abs(true - told) / margins.margin(told, np.pi * radius**2)
+    return np.asarray(np.abs(true - told) / margins.margin(told, np.pi * radius**2))
 
 
 @pytest.mark.parametrize("radius", [100.0, 250.0])

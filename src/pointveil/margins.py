@@ -223,11 +223,11 @@ def _compare(
         trees = [KDTree(xy, LEAF, compact_nodes=False, balanced_tree=False) for xy in both]  # soon made, asked little
         for radius in radii:
             centres = _centres(world, both[0], scale * radius, math.ceil(part * RADII[radius]), rng)
-            true, told = (
+            held, counted = (
                 np.asarray(tree.query_ball_point(centres, scale * radius, return_length=True), dtype=np.float64)
                 for tree in trees
             )
-            yield _trials(column, math.pi * radius**2, share, told, true)
+            yield _trials(column, math.pi * radius**2, share, counted, held)
 
 
 def _trials(column: int, area: float, share: float, told: Floats, true: Floats) -> Trials:
@@ -278,8 +278,10 @@ def _deviations(trials: Trials, shares: Iterable[float], areas: Floats, counts: 
 
     knots = counts[counts <= max(trials.true.max(), counts[1])]
     # By true counts: circles with few people hold as often as those with many. By those that are told, circles would be
-    # missed where nearly nobody is and noise tells of some.
-    fitted = _fit(_terms(trials, knots), np.log(np.abs(trials.told - trials.true) + 0.5), len(knots))
+    # missed where nearly nobody is and noise tells of some. Slices err in another way than all people do.
+    terms, values = _terms(trials, knots), np.log(np.abs(trials.told - trials.true) + 0.5)
+    groups = {of_all: (trials.column < 0) == of_all for of_all in (True, False)}
+    fitted = {of_all: _fit(terms[rows], values[rows], len(knots)) for of_all, rows in groups.items()}
     found = []
     for share, area in product(shares, areas):
         # Few circles tell less than many: as Student's law has it.
@@ -287,7 +289,9 @@ def _deviations(trials: Trials, shares: Iterable[float], areas: Floats, counts: 
         # Fewer people than were ever seen are as unsure as the fewest that were; with more than the most, doubt grows.
         seen = share * trials.true[(trials.area == area) & (trials.share == 1)]
         within = np.clip(counts, seen.min(), seen.max())
-        known = np.exp(_terms(_trials(0, area, share, within, within), knots) @ fitted)
+        tried = trials.share[groups[share == 1]]  # a smaller or larger slice than any is as unsure as the nearest
+        nearest = float(np.clip(share, tried.min(), tried.max()))
+        known = np.exp(_terms(_trials(0, area, nearest, within, within), knots) @ fitted[share == 1])
         found.append(factor * known * np.sqrt(np.maximum((counts + 1) / (within + 1), 1.0)))
     return np.reshape(found, (-1, len(areas), len(counts)))
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pointveil.estimate import project_parts, project_to_total, reconcile
+from pointveil.cells.arrays import BLOCK
+from pointveil.estimate import project_parts, project_to_total, reconcile, round_to_total
 
 OWNER = np.array([0, 0, 0, 0, 1])
 
@@ -65,3 +66,16 @@ def test_a_whole_without_people_has_empty_parts() -> None:
 
 def test_nothing_gives_nothing() -> None:
     assert project_parts(np.empty(0), np.empty(0, dtype=np.int64), np.array([3.0])).tolist() == []
+
+
+@pytest.mark.parametrize("count", [1, 7, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5])
+def test_counts_are_rounded_some_at_a_time_as_all_at_once(count: int) -> None:
+    expected = np.random.default_rng(1).gamma(0.3, 30, count)
+    total = 2 * count + 3
+    marks = np.minimum(np.cumsum(expected) * (total / float(expected.sum())), total)
+    marks = np.minimum(np.floor(marks + np.random.default_rng(2).random()), total)
+    marks[-1] = total
+
+    rounded = round_to_total(expected, total, np.random.default_rng(2))
+
+    assert (rounded == np.diff(marks, prepend=0)).all()

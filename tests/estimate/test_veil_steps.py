@@ -105,6 +105,7 @@ def test_neighbourhoods_are_the_same_tile_by_tile(blocks: Leaves, monkeypatch: p
     tiled = neighbour_ratios(noisy, prior, blocks)
 
     assert tiled == pytest.approx(whole, rel=1e-9)
+    assert (neighbour_ratios(noisy, prior, blocks, more=2)[:, :-2] == tiled).all()
 
 
 def test_densities_are_the_same_strip_by_strip(blocks: Leaves, monkeypatch: pytest.MonkeyPatch) -> None:

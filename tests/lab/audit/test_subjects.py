@@ -1,13 +1,19 @@
 """What a release says beside its points and answers."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
+from pointveil import releases
 from pointveil.lab.audit import subjects
 from pointveil.lab.audit.city import City, city_others
-from pointveil.lab.audit.neighbours import crowd, plain_world
+from pointveil.lab.audit.neighbours import crowd, plain_world, spread
 from pointveil.lab.audit.priors import guided
+from pointveil.lab.audit.subjects import NotFromAnswersError
+from pointveil.margins import with_margins
 from pointveil.releases import draw, survey
+from pointveil.surveys import Survey
 from pointveil.vault import Vault
 
 
@@ -50,3 +56,16 @@ def test_what_is_said_of_the_same_records_is_the_same_every_time(method: str, pe
 
     assert len(texts) == 1  # if every text is another, one that tells a secret is not noticed
     assert "survey" in texts.pop()
+
+
+def test_margins_that_do_not_follow_from_the_answers_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    def leak(found: Survey) -> Survey:
+        margins = with_margins(found).statement.margins
+        assert margins is not None
+        told = margins.model_copy(update={"people": margins.people + 1})
+        return dataclasses.replace(found, statement=found.statement.model_copy(update={"margins": told}))
+
+    monkeypatch.setattr(releases, "with_margins", leak)
+
+    with pytest.raises(NotFromAnswersError):
+        subjects()["agrid-uni"].release(spread(3000), plain_world())

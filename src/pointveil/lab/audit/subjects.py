@@ -196,6 +196,8 @@ class Subject:
             try:
                 spy.vault = self.open(records, world, self)
                 xy, text = self.publish(spy)
+            except NotFromAnswersError:
+                raise
             except Exception as fault:  # noqa: BLE001 - whatever happens is seen by the attacker
                 xy, text = np.zeros((0, 2)), f"{type(fault).__name__}: {fault}"
         return Release(tuple(spy.asked), xy, text + "".join(said))
@@ -254,11 +256,16 @@ def shrunk(part: Any) -> Any:
     return dataclasses.replace(part, **sizes)
 
 
+class NotFromAnswersError(Exception):
+    """A survey states margins that its noisy answers do not tell: no test by chance is needed to refute it."""
+
+
 def said_by(found: Survey) -> Statement:
-    """Return what a survey states; without its margins, if they follow from its noisy answers alone, as they must."""
+    """Return what a survey states but for its margins, which must follow from its noisy answers alone."""
     anew = Survey(found.world, found.method, found.answers, found.statement, found.layout)
-    follows = with_margins(anew).statement.margins == found.statement.margins
-    return found.statement.model_copy(update={"margins": None}) if follows else found.statement
+    if with_margins(anew).statement.margins != found.statement.margins:
+        raise NotFromAnswersError
+    return found.statement.model_copy(update={"margins": None})
 
 
 def describe(coordinates: Floats, schema: pa.Schema, statement: Any, asked: Sequence[Asked]) -> str:
