@@ -421,8 +421,8 @@ LINES = (
     Line(
         "rounding by the majority",
         "cells.rounding",
-        "found[(off <= ruler.slack).all(axis=1)] = number",
-        "found[(off <= ruler.slack).all(axis=1) & ((off <= ruler.slack).mean() > 0.5)] = number",
+        "(off[:, 1] <= ruler.slack)",
+        "(off[:, 1] <= ruler.slack) & ((off <= ruler.slack).sum() > off.size / 2)",
         probes.cells_look_at_one_record_at_a_time,
     ),
     Line(
@@ -435,8 +435,8 @@ LINES = (
     Line(
         "far offsets by the nearest record",
         "cells.street_offsets",
-        "np.searchsorted(self.beyond, near.offset,",
-        "np.searchsorted(self.beyond, near.offset - min(near.offset.min(initial=1e9), 1e9),",
+        "np.searchsorted(self.beyond, near.offset[far],",
+        "np.searchsorted(self.beyond, near.offset[far] - min(near.offset.min(initial=1e9), 1e9),",
         probes.cells_look_at_one_record_at_a_time,
     ),
     Line(

@@ -38,8 +38,8 @@ def shifted_noise_for_busy_cells(patch: pytest.MonkeyPatch) -> None:
 def neighbours_counted_too(patch: pytest.MonkeyPatch) -> None:
     honest = base.tally_cells
 
-    def tally(cells: Any, xy: Any, size: int, codes: Any) -> Any:
-        exact = honest(cells, xy, size, codes)
+    def tally(cells: Any, xy: Any, size: int, codes: Any, votes: Any = None) -> Any:
+        exact = honest(cells, xy, size, codes, votes)
         return exact + np.roll(exact, 1)
 
     patch.setattr(base, "tally_cells", tally)
@@ -98,9 +98,9 @@ def exact_total_in_the_statement(patch: pytest.MonkeyPatch) -> None:
     counted: list[int] = []
     honest_tally = base.tally_cells
 
-    def tally(cells: Any, xy: Any, size: int, codes: Any) -> Any:
+    def tally(cells: Any, xy: Any, size: int, codes: Any, votes: Any = None) -> Any:
         counted.append(len(xy))
-        return honest_tally(cells, xy, size, codes)
+        return honest_tally(cells, xy, size, codes, votes)
 
     patch.setattr(vault, "describe", describe)
     patch.setattr(base, "tally_cells", tally)
@@ -109,10 +109,10 @@ def exact_total_in_the_statement(patch: pytest.MonkeyPatch) -> None:
 def an_error_for_a_lonely_point(patch: pytest.MonkeyPatch) -> None:
     honest = base.tally_cells
 
-    def tally(cells: Any, xy: Any, size: int, codes: Any) -> Any:
+    def tally(cells: Any, xy: Any, size: int, codes: Any, votes: Any = None) -> Any:
         if len(xy) == 1:
             raise ValueError
-        return honest(cells, xy, size, codes)
+        return honest(cells, xy, size, codes, votes)
 
     patch.setattr(base, "tally_cells", tally)
 

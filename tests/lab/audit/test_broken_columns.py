@@ -21,8 +21,8 @@ Patch = Callable[[pytest.MonkeyPatch], None]
 def tables_counted_twice(patch: pytest.MonkeyPatch) -> None:
     honest = base.tally_cells
 
-    def tally(cells: Any, xy: Any, size: int, codes: Any = ()) -> Any:
-        return honest(cells, xy, size, codes) * (2 if codes else 1)
+    def tally(cells: Any, xy: Any, size: int, codes: Any = (), votes: Any = None) -> Any:
+        return honest(cells, xy, size, codes, votes) * (2 if codes else 1)
 
     patch.setattr(base, "tally_cells", tally)
 
@@ -40,10 +40,10 @@ def an_unlisted_value_shifts_all_others(patch: pytest.MonkeyPatch) -> None:
 def an_error_for_a_lonely_value(patch: pytest.MonkeyPatch) -> None:
     honest = base.tally_cells
 
-    def tally(cells: Any, xy: Any, size: int, codes: Any = ()) -> Any:
+    def tally(cells: Any, xy: Any, size: int, codes: Any = (), votes: Any = None) -> Any:
         if codes and len(xy) and np.bincount(codes[0]).min(initial=9, where=np.bincount(codes[0]) > 0) == 1:
             raise ValueError
-        return honest(cells, xy, size, codes)
+        return honest(cells, xy, size, codes, votes)
 
     patch.setattr(base, "tally_cells", tally)
 

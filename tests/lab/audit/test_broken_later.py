@@ -43,7 +43,7 @@ def answer_with(patch: pytest.MonkeyPatch, change: Callable[..., Any]) -> None:
 def change_points(patch: pytest.MonkeyPatch, change: Callable[[Any], Any]) -> None:
     """Let `change` choose among the points before they are counted."""
     honest = base.tally_cells
-    patch.setattr(base, "tally_cells", lambda cells, xy, size, _: honest(cells, change(xy), size))
+    patch.setattr(base, "tally_cells", lambda cells, xy, size, *_: honest(cells, change(xy[:]), size))
 
 
 def change_noise(patch: pytest.MonkeyPatch, change: Callable[[Any], Any]) -> None:
@@ -222,8 +222,8 @@ def counted_in_the_mirror_too(patch: pytest.MonkeyPatch) -> None:
     """Everybody is counted a second time, in the cell that lies across the middle of the world."""
     honest = base.tally_cells
 
-    def tally(cells: Any, xy: Any, size: int, codes: Any) -> Any:
-        exact = honest(cells, xy, size, codes)
+    def tally(cells: Any, xy: Any, size: int, codes: Any, votes: Any = None) -> Any:
+        exact = honest(cells, xy, size, codes, votes)
         return exact + exact[::-1]
 
     patch.setattr(base, "tally_cells", tally)
@@ -259,8 +259,8 @@ def full_cells_in_the_statement(patch: pytest.MonkeyPatch) -> None:
     """The statement gives the number of cells that have somebody."""
     honest_tally, honest_describe, full = base.tally_cells, wording.describe, [0]
 
-    def tally(cells: Any, xy: Any, size: int, codes: Any) -> Any:
-        exact = honest_tally(cells, xy, size, codes)
+    def tally(cells: Any, xy: Any, size: int, codes: Any, votes: Any = None) -> Any:
+        exact = honest_tally(cells, xy, size, codes, votes)
         full[0] = int((exact > 0).sum())
         return exact
 
