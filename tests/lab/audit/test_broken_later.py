@@ -256,7 +256,7 @@ def as_many_as_there_are(patch: pytest.MonkeyPatch) -> None:
 
 
 def full_cells_in_the_statement(patch: pytest.MonkeyPatch) -> None:
-    """The statement gives the number of cells that have somebody."""
+    """The statement gives the number of cells that have somebody; as that of its questions, it would be refused."""
     honest_tally, honest_describe, full = base.tally_cells, wording.describe, [0]
 
     def tally(cells: Any, xy: Any, size: int, codes: Any, votes: Any = None) -> Any:
@@ -266,8 +266,7 @@ def full_cells_in_the_statement(patch: pytest.MonkeyPatch) -> None:
 
     def describe(*facts: Any, **more: Any) -> Any:
         said = honest_describe(*facts, **more)
-        questions = tuple(each.model_copy(update={"cells": full[0]}) for each in said.questions)
-        return said.model_copy(update={"questions": questions})
+        return said.model_copy(update={"not_promised": (*said.not_promised, f"Privacy in {full[0]} cells.")})
 
     patch.setattr(base, "tally_cells", tally)
     patch.setattr(vault, "describe", describe)
