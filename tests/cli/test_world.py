@@ -54,8 +54,8 @@ def test_it_says_where_the_world_is(tmp_path: Path) -> None:
         for name, bounds in {"right": BOUNDS, "swapped": "50.0,10.0,50.012,10.02"}.items()
     )
 
-    assert "around 50.006° N, 10.010° E, in or near Germany" in right.stderr
-    assert "around 10.010° N, 50.006° E, in or near Somalia" in swapped.stderr
+    assert "around 50.006° N, 10.010° E, in or near Germany" in right.output
+    assert "around 10.010° N, 50.006° E, in or near Somalia" in swapped.output
 
 
 def test_roads_that_are_all_in_water_write_no_world(roads_file: Path, tmp_path: Path) -> None:
