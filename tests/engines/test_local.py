@@ -19,7 +19,7 @@ from pointveil.formats import DamagedError, base, open_points
 from pointveil.ground import leaves_from_levels, raster_of
 from pointveil.network import road_cells
 from pointveil.releases import survey
-from pointveil.vault import VOTES, Share, Vault
+from pointveil.vault import VOTES, Cells, Share, Vault
 from pointveil.vault.protection import Protection
 from pointveil.vault.vault import make_engine
 from pointveil.world import World
@@ -212,14 +212,15 @@ def test_streets_are_searched_once_for_all_questions_about_the_same_records(
 ) -> None:
     vault = Vault.rehearse(table, world, epsilon=1, seed=3, person=person, max_points=2)
     cells = road_cells(world, 30.0, 300.0)
+    xy = vault.exact_points()
+    asked: tuple[Cells, ...] = (cells, KindOffsets(cells)) * 2
+    found = [about.locate(xy) for about in asked]
     searched: list[int] = []
     find = Streets.find
     monkeypatch.setattr(Streets, "find", lambda self, xy: searched.append(len(xy)) or find(self, xy))  # type: ignore[func-returns-value]
-    xy = vault.exact_points()
 
-    for about in (cells, KindOffsets(cells)) * 2:
-        found = about.locate(xy)
-        assert vault.exact_count(about).tolist() == np.bincount(found[found >= 0], minlength=len(about)).tolist()
+    for about, number in zip(asked, found, strict=True):
+        assert vault.exact_count(about).tolist() == np.bincount(number[number >= 0], minlength=len(about)).tolist()
     questions = 1 if store == "in memory" else 4
     assert questions * len(xy) < sum(searched) <= questions * (len(xy) + 3 * len(searched))
 

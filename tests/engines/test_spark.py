@@ -1,7 +1,7 @@
 """The tasks of a cluster, one after the other in this process: the same answers as here, and persons in one task."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -55,16 +55,15 @@ class Frame:
     partitions: list[list[Any]]
     twice: bool = False  # whether tasks are run once more than they should be, and their first results thrown away
     scattered: bool = False  # whether the first record comes to another task than the others of its person
-    names: list[str] = field(default_factory=list)
 
-    def mapInArrow(self, work: Callable[[Iterator[Any]], Iterator[Any]], schema: str) -> "Frame":  # noqa: N802 - Spark's name
+    def mapInArrow(self, work: Callable[[Iterator[Any]], Iterator[Any]], _: str) -> "Frame":  # noqa: N802 - Spark's name
         for part in self.partitions if self.twice else []:
             list(work(iter(part)))
-        return replace(self, partitions=[list(work(iter(part))) for part in self.partitions], names=schema.split())
+        return replace(self, partitions=[list(work(iter(part))) for part in self.partitions])
 
-    def repartition(self, count: int, column: str) -> "Frame":
+    def repartition(self, count: int, *columns: str) -> "Frame":
         table = pa.Table.from_batches([batch for part in self.partitions for batch in part])
-        task = np.asarray(table[column]) % count
+        task = np.sum([np.asarray(table[column]) for column in columns], axis=0) % count
         task[:1] = (task[:1] + self.scattered) % count
         parts = [table.filter(pa.array(task == number)).to_batches(300) for number in range(count)]
         return replace(self, partitions=parts)
@@ -74,16 +73,8 @@ class Frame:
 
     unpersist = persist
 
-    def groupBy(self, *names: str) -> Any:  # noqa: N802 - Spark's name
-        table = pa.Table.from_batches([batch for part in self.partitions for batch in part])
-        return replace(self, partitions=[table.group_by(list(names)).aggregate([("count", "sum")]).to_batches()])
-
-    def sum(self, name: str) -> "Frame":
-        assert name == "count"
-        return self
-
     def toArrow(self) -> Any:  # noqa: N802 - Spark's name
-        return pa.Table.from_batches(self.partitions[0]).select(["question", "cell", "count_sum"])
+        return pa.Table.from_batches([batch for part in self.partitions for batch in part])
 
 
 @pytest.fixture
@@ -102,6 +93,15 @@ def engines(table: pa.Table, world: World, person: str | None, **options: Any) -
     return LocalEngine(source, cleaner, at_most), SparkEngine(there, cleaner, at_most)
 
 
+def test_long_values_do_not_wait_for_a_million_records(table: pa.Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pointveil.formats.spark.BATCH_BYTES", table.nbytes // 4)
+
+    read = list(_of_frame(iter(table.to_batches(100)), open_points(table).layout, Request()))
+
+    assert len(read) > 2
+    assert sum(len(batch.coordinates) for batch in read) == len(table)
+
+
 @pytest.mark.parametrize("options", [{}, {"twice": True}], ids=["once", "twice"])
 @pytest.mark.parametrize("person", [None, "who"])
 def test_tasks_add_up_to_what_one_machine_counts(
@@ -114,6 +114,20 @@ def test_tasks_add_up_to_what_one_machine_counts(
             assert mine.tolist() == other.tolist()
     assert (there.digest(), there.alike) == (here.digest(), here.alike)
     there.forget()
+
+
+@pytest.mark.parametrize("person", [None, "who"])
+def test_many_cells_are_added_up_by_several_tasks(
+    person: str | None, table: pa.Table, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, least in {"PART": 4, "TOGETHER": 10, "HERE": 0}.items():
+        monkeypatch.setattr(f"pointveil.engines.spark.{name}", least)
+    here, there = engines(table, world, person)
+
+    found = there.sums(TALLIES)
+
+    assert [each.tolist() for each in found] == [each.tolist() for each in here.sums(TALLIES)]
+    assert (there.digest(), there.alike) == (here.digest(), here.alike)
 
 
 def test_a_person_whose_records_come_to_two_tasks_stops_the_answer(table: pa.Table, world: World) -> None:

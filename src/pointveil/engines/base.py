@@ -105,6 +105,8 @@ class FoundBefore:
 
 def tally_cells(cells: Any, xy: Places, size: int, codes: Codes = (), votes: Ints | None = None) -> Ints:
     """Return the exact number of points, or votes, in each cell; a point with no cell of its own counts nowhere."""
+    if not getattr(cells, "reads_places", True):
+        xy = np.broadcast_to(0.0, (len(xy), 2))  # as `Everywhere` says
 
     def known(some: Floats, coded: Codes) -> tuple[Ints]:
         found = one_each(located(cells, some, coded), len(some))

@@ -75,7 +75,8 @@ class Likeness:
         with np.errstate(all="ignore"):
             cells = [np.floor(axis * PER_DEGREE + BORDER) for axis in (across, up)]
             known = np.logical_and(*(np.abs(axis) <= 360 * PER_DEGREE for axis in cells))  # and not NaN
-        across, up = (axis[known].astype(np.int64).view(np.uint64) for axis in cells)
+        which = slice(None) if known.all() else known
+        across, up = (axis[which].astype(np.int64).view(np.uint64) for axis in cells)
         return mix(across * np.uint64(0x9E3779B97F4A7C15) ^ mix(up))
 
     @property
@@ -104,9 +105,12 @@ class Likeness:
 
 def mix(values: Words) -> Words:
     """Return each 64-bit word scrambled (a bijection: no two words give the same)."""
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
+    values = values ^ (values >> np.uint64(30))
+    values *= np.uint64(0xBF58476D1CE4E5B9)
+    values ^= values >> np.uint64(27)
+    values *= np.uint64(0x94D049BB133111EB)
+    values ^= values >> np.uint64(31)
+    return values
 
 
 def refuse_copy(prior: Any, digests: Iterable[bytes | None]) -> None:

@@ -1,7 +1,7 @@
 """Exact sums over records that a Spark cluster reads: the same kernel as here, in its tasks.
 
-A task may be run twice, or its result be lost and made again. So nothing counts but what tasks return, which is added
-up on the cluster, each task once.
+A task may be run twice, or its result be lost and made again. So nothing counts but what tasks return, each
+task once.
 """
 
 from __future__ import annotations
@@ -21,14 +21,17 @@ from pointveil.cells.arrays import Ints
 from pointveil.engines.at_most import AtMost, Part
 from pointveil.engines.base import NotOneByOneError, Tally
 from pointveil.engines.likeness import Likeness
-from pointveil.engines.local import Cleaning, LocalEngine, Records, as_words, fingerprint, from_words
+from pointveil.engines.local import Cleaning, InMetres, LocalEngine, Records, Voted, as_words, fingerprint, from_words
 from pointveil.engines.siphash import Numbers
 from pointveil.engines.spool import Spool
 from pointveil.formats import Batch, DamagedError, Layout, PointSource
 from pointveil.formats.base import regrouped
 from pointveil.formats.spark import FAILED, Shipped, quietly, tasks
 
-COUNTS = "question int, cell long, count long"
+COUNTS = "question int, part long, found binary"
+PART = 1 << 10  # cells whose counts go together: Java takes longer over rows than over bytes
+TOGETHER = 1 << 20  # cells that one task adds up
+HERE = 1 << 23  # cells of all tasks, 16 bytes each, that the driver adds up
 # In place of a question, or of a bucket:
 PRINT = -1  # halves of the fingerprint
 BUCKET = -2  # that a task had records of this bucket of persons
@@ -74,14 +77,14 @@ class SparkEngine:
             else:
                 found = self._found("count_votes", "keep" if of_kept else "share", tallies=asked)
             for number, (cell, count) in zip(mine, found, strict=True):
-                totals[number][cell] = count
+                np.add.at(totals[number], cell, count)
         return totals
 
     def persons(self, ends: Sequence[int]) -> Ints:
         """Return how many persons have so many clean points: bins end at `ends`, the last holds all others."""
         total = np.zeros(len(ends), dtype=np.int64)
         ((cell, count),) = self._found("sizes", "named", ends=tuple(ends))
-        total[cell] = count
+        np.add.at(total, cell, count)
         return total
 
     def use_at_most(self, points: int) -> None:
@@ -99,12 +102,12 @@ class SparkEngine:
             self.forget()
             raise
         self._check_unchanged()
-        question, cell, count = (np.asarray(column) for column in found.columns)
-        if (count[question == BUCKET] > 1).any():
+        question, cell, count = _read_counts(found)
+        if (np.bincount(cell[question == BUCKET], count[question == BUCKET]) > 1).any():
             # They would be bounded twice. Spark promises that this cannot be.
             raise RuntimeError("the records of one person came to two tasks")
         halves = np.zeros(6, dtype=np.uint64)
-        halves[cell[question == PRINT]] = count[question == PRINT]
+        np.add.at(halves, cell[question == PRINT], count[question == PRINT].view(np.uint64))
         is_first = self._sums is None
         if is_first:
             likeness = Likeness.of(self.layout.crs)
@@ -139,11 +142,17 @@ class SparkEngine:
                 shipped.destroy()
 
     def _counted(self, step: str, of: str | None, **asked: Any) -> Any:
-        """Return a table of counts that are not zero, added up on the cluster."""
-        rows = self.source.cluster.frame if of is None else self._rows(of)
+        """Return counts that are not zero: of few tasks with few cells as they come, else added up on the cluster."""
+        cluster = self.source.cluster
+        most, cells = tasks(cluster.session), sum(tally.size for tally in asked.get("tallies", ()))
         shipped, steps = self._sent(**asked)
         try:
-            return rows.mapInArrow(steps(step), COUNTS).groupBy("question", "cell").sum("count").toArrow()
+            counted = (cluster.frame if of is None else self._rows(of)).mapInArrow(steps(step), COUNTS)
+            # Another stage takes longer than all the rest; but a frame may have any number of partitions.
+            if (of is None and self.source.is_query) or most * cells > HERE:
+                counted = counted.repartition(min(most, 1 + cells // TOGETHER), "question", "part")
+                counted = counted.mapInArrow(_add_up, COUNTS)
+            return counted.toArrow()
         finally:
             shipped.destroy()
 
@@ -298,9 +307,9 @@ class Work:
         return [np.zeros(tally.size, dtype=np.int64) for tally in self.tallies]
 
     def _add(self, totals: list[Ints], records: Records, votes: Ints | None = None) -> None:
-        xy = self.cleaning.to_metres(records.steps)
+        one, xy = Voted(records, votes), InMetres(records.steps, self.cleaning)
         for number, tally in enumerate(self.tallies):
-            totals[number] += tally.count(xy, records.codes, votes)
+            totals[number] += one.count(tally, xy)
 
 
 class _Here(LocalEngine):
@@ -338,8 +347,46 @@ def _filled(totals: list[Ints]) -> Iterator[Any]:
 
 
 def _counts(question: Any, cell: Any, count: Any) -> Any:
-    columns = [pa.array(question.astype(np.int32)), pa.array(cell.astype(np.int64)), pa.array(count.astype(np.int64))]
-    return pa.record_batch(columns, names=["question", "cell", "count"])
+    """Return counts as a batch of Spark's rows: many cells of a question in each."""
+    part = np.where(question < 0, 0, cell // PART)
+    is_other = (question[1:] != question[:-1]) | (part[1:] != part[:-1])
+    first = np.flatnonzero(np.append(True, is_other))[: len(question)]
+    found = np.split(np.vstack([cell, count]).astype(np.int64), first[1:], axis=1)[: len(first)]
+    columns = pa.array(question[first], pa.int32()), pa.array(part[first], pa.int64())
+    return pa.record_batch(
+        [*columns, pa.array([each.tobytes() for each in found], pa.binary())], names=["question", "part", "found"]
+    )
+
+
+def _read_counts(rows: Any) -> tuple[Ints, Ints, Ints]:
+    """Return the questions, cells and counts of such rows; a cell may come in several of them."""
+    found = [_unpacked(each) for each in rows["found"].to_pylist()]
+    cell, count = np.hstack([np.zeros((2, 0), dtype=np.int64), *found])
+    return np.repeat(np.asarray(rows["question"]), [each.shape[1] for each in found]), cell, count
+
+
+def _unpacked(found: bytes) -> Ints:
+    return np.frombuffer(found, dtype=np.int64).reshape(2, -1)
+
+
+def _add_up(batches: Iterator[Any]) -> Iterator[Any]:
+    with _guarded():
+        yield from _added(batches)
+
+
+def _added(batches: Iterator[Any]) -> Iterator[Any]:
+    """Add up counts in a task that has all rows of some parts of questions; what came along goes on as it is."""
+    totals: dict[tuple[int, int], Ints] = {}
+    for batch in batches:
+        along = np.asarray(batch["question"]) < 0
+        yield batch.filter(pa.array(along))
+        for row in batch.filter(pa.array(~along)).to_pylist():
+            total = totals.setdefault((row["question"], row["part"]), np.zeros(PART, dtype=np.int64))
+            cell, count = _unpacked(row["found"])
+            total[cell % PART] += count
+    for (question, part), total in totals.items():
+        cell = np.flatnonzero(total)
+        yield _counts(np.full(len(cell), question), cell + part * PART, total[cell])
 
 
 def _schema(width: int) -> str:

@@ -2,6 +2,7 @@
 
 import datetime as dt
 from collections.abc import Iterable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,8 +28,6 @@ ISO = (
     r"(?::(?P<S>[0-9]{2})(?:[.,][0-9]{1,20})?)?(?P<zone>[Zz]|[+-](?P<h>[0-9]{2})(?::?(?P<n>[0-9]{2}))?)?)?[\s\v]*$"
 )
 """Of a fraction of a second nothing is kept."""
-MONTHS = np.arange("0001-01", "10000-02", dtype="M8[M]").astype("M8[D]").astype(np.int64)
-"""On which day since 1970 each month begins, from the year 1 on."""
 EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001 — wall-clock time
 NOTHING = (0, False, False)
 
@@ -167,14 +166,21 @@ def _moment(fields: dict[str, Ints], good: Bools) -> Moments:
         year = fields["y"] + np.where(fields["y"] < 69, 2000, 1900)  # as strptime has it
     good = good & (year >= 1) & (year <= 9999) & (month >= 1) & (month <= 12) & (day >= 1)
     months = np.where(good, year * 12 + month - 13, 0)
-    first = MONTHS[months]
-    good &= day <= MONTHS[months + 1] - first
+    begins = _months()
+    first = begins[months]
+    good &= day <= begins[months + 1] - first
     seconds = (first + day - 1) * 86_400
     for name, size, most in (("H", 3600, 24), ("M", 60, 60), ("S", 1, 60)):
         if name in fields:
             seconds = seconds + fields[name] * size
             good &= fields[name] < most
     return Moments(np.where(good, seconds, 0), np.zeros(len(good), dtype=bool), good)
+
+
+@cache
+def _months() -> Ints:
+    """Return on which day since 1970 each month begins, from the year 1 on."""
+    return np.arange("0001-01", "10000-02", dtype="M8[M]").astype("M8[D]").astype(np.int64)
 
 
 def texts_of(wall: Ints, form: str) -> Any:

@@ -58,7 +58,9 @@ def _rows_at_once(metadata: Any) -> int:
 def write(path: Path, chunks: Chunks, layout: Layout, statement: str | None) -> None:
     """Write points as two columns."""
     schema = _schema(layout, dict.fromkeys(layout.names, pa.float64()))
-    with writer(path, schema, layout, statement) as file:
+    # Digits of coordinates are as good as random, so packing them would only cost time.
+    packed = dict.fromkeys(layout.names, "none") | dict.fromkeys(layout.kept, "snappy")
+    with writer(path, schema, layout, statement, packed) as file:
         for chunk in chunks:
             places = dict(zip(layout.names, map(pa.array, layout.in_file_order(chunk.coordinates)), strict=True))
             file.write_table(pa.table(list(layout.in_order(places, chunk.kept).values()), schema=schema))
@@ -69,7 +71,7 @@ def write_geometry(path: Path, chunks: Chunks, layout: Layout, statement: str | 
     encoding = ENCODINGS[layout.encoding]
     name = layout.geometry or "geometry"
     schema = _schema(layout, {name: encoding.kind}).with_metadata({"geo": geo_metadata(layout, name)})
-    with writer(path, schema, layout, statement) as file:
+    with writer(path, schema, layout, statement, "snappy") as file:
         for chunk in chunks:
             columns = layout.in_order({name: encoding.encode(chunk.coordinates)}, chunk.kept)
             file.write_table(pa.table(list(columns.values()), schema=schema))
@@ -81,13 +83,14 @@ def _schema(layout: Layout, places: dict[str, Any]) -> Any:
     return pa.schema([pa.field(name, kind) for name, kind in layout.in_order(places, kept).items()])
 
 
-def writer(path: Path, schema: Any, layout: Layout, statement: str | None) -> Any:
+def writer(path: Path, schema: Any, layout: Layout, statement: str | None, packed: str | dict[str, str]) -> Any:
     """Open a new Parquet file with the statement among its metadata."""
     metadata = dict(schema.metadata or {})
     if statement is not None:
         metadata[STATEMENT_KEY] = statement
     # Nearly all coordinates differ, so a dictionary of them would only cost time.
-    return pq.ParquetWriter(path, schema.with_metadata(metadata), use_dictionary=list(layout.kept) or False)
+    dictionary = list(layout.kept) or False
+    return pq.ParquetWriter(path, schema.with_metadata(metadata), compression=packed, use_dictionary=dictionary)
 
 
 def geo_metadata(layout: Layout, name: str) -> str:

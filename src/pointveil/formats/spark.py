@@ -13,11 +13,12 @@ from typing import Any
 import pyarrow as pa
 
 from pointveil.errors import InputError, missing_extra
-from pointveil.formats.base import Batch, DamagedError, PointSource, Request, regrouped
+from pointveil.formats.base import BATCH_ROWS, Batch, DamagedError, PointSource, Request
 from pointveil.formats.tables import batch_of, layout_of, needed_columns
 from pointveil.version import __version__
 
 SOURCE = "The Spark frame"
+BATCH_BYTES = 1 << 26  # of records that wait to be decoded together: geometries and texts may be long
 TASKS_PER_CORE = 4  # so that one that is lost or late does not hold up all others for long
 NO_SPARK = (
     "Spark cannot be started{}: it needs Java 17 or later (JAVA_HOME says where), and a master that answers, such as "
@@ -169,7 +170,15 @@ def _schema(frame: Any) -> Any:
 
 def _of_frame(batches: Iterator[Any], layout: Any, request: Request) -> Iterator[Batch]:
     """Yield the records of a partition, many at once: Spark hands out small batches."""
-    return regrouped(batch_of(batch, layout, request) for batch in batches)
+    waiting, rows, size = list[Any](), 0, 0
+    for batch in batches:
+        waiting.append(batch)
+        rows, size = rows + len(batch), size + batch.nbytes
+        if rows >= BATCH_ROWS or size >= BATCH_BYTES:
+            yield batch_of(pa.Table.from_batches(waiting), layout, request)
+            waiting, rows, size = [], 0, 0
+    if waiting:
+        yield batch_of(pa.Table.from_batches(waiting), layout, request)
 
 
 def _of_shares(batches: Iterator[Any], shares: tuple[Callable[[], Iterator[Batch]], ...]) -> Iterator[Batch]:
