@@ -194,7 +194,7 @@ def test_a_raster_is_kept_on_disk_and_read_back_the_same(tmp_path: Path) -> None
     bounds = (10.0, 50.0, 10.01, 50.006)
     road = np.array([shapely.LineString([(10.0, 50.003), (10.01, 50.003)])])
     first = raster_of(World.make(bounds, roads=road), 16.0, 8)
-    (kept,) = (tmp_path / "cache").glob("raster-*.npz")
+    (kept,) = (tmp_path / "cache").glob("raster-*.bin")
 
     again = raster_of(World.make(bounds, roads=road), 16.0, 8)
     kept.write_bytes(b"broken")

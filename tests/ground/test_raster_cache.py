@@ -103,18 +103,18 @@ def test_a_limit_of_any_kind_never_stops_a_release(
 
 
 def test_a_full_disk_leaves_nothing_behind(plain_world: World, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(file: object, **_: object) -> None:
+    def full(file: object, _: object) -> None:
         file.write(b"half of it")  # type: ignore[attr-defined]
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(np, "savez", full)
+    monkeypatch.setattr(raster_cache, "save", full)
     kept(plain_world, 100.0)
     assert list(folder.iterdir()) == []
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(np, "savez", interrupted)
+    monkeypatch.setattr(raster_cache, "save", interrupted)
     with pytest.raises(KeyboardInterrupt):
         kept(plain_world, 100.0)
     assert list(folder.iterdir()) == []

@@ -21,7 +21,7 @@ def streets(*lines: str) -> Streets:
 def test_between_parallel_streets_it_is_half_the_gap_and_elsewhere_the_reach() -> None:
     clear = ClearWidths.of(streets("LINESTRING(0 500, 1000 500)", "LINESTRING(0 520, 1000 520)"), REACH)
 
-    left, right = clear.at(np.array([0, 1]), np.array([100.0, 300.0]))
+    left, right = clear.at(np.array([0, 1]), np.array([100.0, 300.0])).T
 
     assert left == pytest.approx([10, REACH], abs=0.1)
     assert right == pytest.approx([REACH, 10], abs=0.1)
@@ -31,7 +31,7 @@ def test_it_shrinks_towards_a_junction_and_is_never_below_zero() -> None:
     clear = ClearWidths.of(streets("LINESTRING(0 500, 500 500)", "LINESTRING(500 500, 500 1000)"), REACH)
     along = np.array([470.0, 490, 496, 499, 500])
 
-    left, right = clear.at(np.zeros(5, dtype=np.int64), along)
+    left, right = clear.at(np.zeros(5, dtype=np.int64), along).T
 
     assert left == pytest.approx([REACH, 10, 4, 1, 0], abs=0.3)  # the other street is there
     assert (right == REACH).all()
@@ -40,7 +40,7 @@ def test_it_shrinks_towards_a_junction_and_is_never_below_zero() -> None:
 def test_a_street_of_one_stretch_has_one_width() -> None:
     clear = ClearWidths.of(streets("LINESTRING(500 500, 501 500)", "LINESTRING(0 506, 1000 506)"), REACH)
 
-    left = clear.at(np.zeros(3, dtype=np.int64), np.array([0.0, 0.5, 1.0]))[0]
+    left = clear.at(np.zeros(3, dtype=np.int64), np.array([0.0, 0.5, 1.0]))[:, 0]
 
     assert left == pytest.approx([3, 3, 3], abs=0.1)
 
@@ -57,7 +57,7 @@ def test_points_fit_where_a_search_says_that_they_do() -> None:
     clear = ClearWidths.of(maze, REACH).at(edge, along)
 
     assert maze.lengths.mean() > 3 * STEP
-    for side, widths in zip((1, -1), clear, strict=True):
+    for side, widths in zip((1, -1), clear.T, strict=True):
         normal: NDArray[np.float64] = np.column_stack([-direction[:, 1], direction[:, 0]]) * side
         fits = maze.nearest(place + normal * offset[:, None]).edge == edge
         assert 0.2 < fits.mean() < 0.8

@@ -25,7 +25,7 @@ class Plane:
     def to_metres(self, coordinates: Floats) -> Floats:
         """Bring coordinates of the CRS, (n, 2), to metres."""
         coordinates = np.asarray(coordinates, dtype=np.float64)
-        xy = np.empty(coordinates.shape, dtype=np.float64)
+        xy = np.empty_like(coordinates)  # one axis after the other, if they are given so: that is faster
         with np.errstate(all="ignore"):
             for axis in range(2):
                 column = coordinates[:, axis]
@@ -52,7 +52,8 @@ class Plane:
                 if self.in_degrees:
                     good &= np.abs(coordinates[:, axis]) <= (180, 90)[axis]
                 steps[:, axis] = units
-        steps[~good] = 0
+        if not good.all():
+            steps[~good] = 0
         return steps, good
 
     def from_steps(self, steps: ShortInts) -> Floats:

@@ -2,11 +2,14 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells.arrays import Floats, Ints, ShortInts
+from pointveil.cells.arrays import Floats, Ints, ShortInts, blocks
+
+Number = TypeVar("Number", np.int32, np.float64)
 
 MASKED = 255  # the bin of a pixel that is not land
 
@@ -25,7 +28,7 @@ class Raster:
     index: ShortInts  # (columns, rows): the number of the cell there, -1 if it has no land
     entry_cell: ShortInts  # (entries,): an entry is a pair of cell and bin that there is
     entry_bin: NDArray[np.uint8]  # (entries,)
-    entry_area: ShortInts  # (entries,): pixels, or sites
+    entry_area: NDArray[np.integer]  # (entries,): pixels, or sites
     bins: int  # of distance; one without roads
     sites: Floats | None = None  # (sites, 2) metres, by entry: the only places if coordinates are known to be rounded
     first_site: Ints | None = None  # (entries,): where in `sites` each begins
@@ -44,6 +47,15 @@ class Raster:
     def _along(self, xy: Floats, axis: int) -> Ints:
         with np.errstate(invalid="ignore"):
             return _clipped(xy[:, axis] / self.side, self.shape[axis] - 1)
+
+    def sum(self, entry_values: Floats) -> Floats:
+        """Return the sum over each cell's entries, (cells with land,)."""
+        sums = np.zeros(len(self.column))
+        for part in blocks(len(entry_values)):
+            first = self.entry_cell[part.start]  # entries are ordered by cell, so some of them touch few cells
+            here = np.bincount(self.entry_cell[part] - first, entry_values[part])
+            sums[first : first + len(here)] += here
+        return sums
 
     def bin_of(self, xy: Floats) -> Ints:
         """Return the bin of the pixel of each point, or -1 where that is not land."""

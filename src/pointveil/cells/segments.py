@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells.arrays import Floats, Ints
+from pointveil.cells.arrays import Floats, Ints, stepped
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,17 @@ class Segments:
         return np.add.reduceat(self.lengths, self.first)
 
     @cached_property
+    def directions(self) -> Floats:
+        """(segments, 2): the direction of each segment, of length one."""
+        return np.asarray((self.end - self.start) / self.lengths[:, None], dtype=np.float64)
+
+    @cached_property
+    def end_to_end(self) -> Floats:
+        """Metres before each segment, if all edges were laid end to end."""
+        edges = np.concatenate([[0.0], np.cumsum(self.edge_lengths)])
+        return np.asarray(edges[self.edge] + self.before, dtype=np.float64)
+
+    @cached_property
     def table(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """Start x and y, step x and y, and one over the squared length of each segment."""
         step = self.end - self.start
@@ -52,10 +63,11 @@ class Segments:
         x, y, step_x, step_y, scale = (np.ascontiguousarray(column) for column in columns)
         return x, y, step_x, step_y, scale
 
-    def squared_distances(self, x: Floats, y: Floats, segment: NDArray[Any]) -> Floats:
-        """Return the squared distance of each record to the segment given with it.
+    def away(self, x: Floats, y: Floats, segment: NDArray[Any]) -> tuple[Floats, Floats, Floats]:
+        """Return the way, along x and along y, to each record from the nearest place of the segment given with it.
 
-        Beyond the end of a segment the vertex itself is used, so that all edges that meet there are exactly as far.
+        And how far through the segment that place is, from 0 at its start; 1 and more mean its end. Beyond the end the
+        vertex itself is used, so that all edges that meet there are exactly as far.
         """
         start_x, start_y, step_x, step_y, scale = (column.take(segment) for column in self.table)
         away_x, away_y = x - start_x, y - start_y
@@ -71,28 +83,28 @@ class Segments:
         ends = segment[beyond]
         away_x[beyond] = x[beyond] - self._ends[0].take(ends)
         away_y[beyond] = y[beyond] - self._ends[1].take(ends)
+        return away_x, away_y, part
+
+    def squared_distances(self, x: Floats, y: Floats, segment: NDArray[Any]) -> Floats:
+        """Return the squared distance of each record to the segment given with it."""
+        away_x, away_y, _ = self.away(x, y, segment)
         away_x *= away_x
         away_y *= away_y
         away_x += away_y
         return away_x
 
-    def along(self, xy: Floats, segment: NDArray[Any]) -> Floats:
-        """Return metres along the edge to the foot of each record on its segment."""
-        return self.before.take(segment) + self._part(xy, segment) * self.lengths.take(segment)
-
-    def _part(self, xy: Floats, segment: NDArray[Any]) -> Floats:
-        """Return how far through its segment the foot of each record is, from 0 to 1; 0 if that is not known."""
-        start_x, start_y, step_x, step_y, scale = (column.take(segment) for column in self.table)
-        part = (xy[:, 0] - start_x) * step_x
-        part += (xy[:, 1] - start_y) * step_y
-        part *= scale
-        np.fmax(part, 0.0, out=part)
-        return np.fmin(part, 1.0, out=part)
+    def along(self, part: Floats, segment: NDArray[Any]) -> Floats:
+        """Return metres along the edge to a place so far through each segment, as `away` tells it."""
+        return self.before.take(segment) + _within(part) * self.lengths.take(segment)
 
     def feet(self, xy: Floats, segment: NDArray[Any]) -> Floats:
         """Return the foot of each record on its segment."""
-        start, end, part = self.start[segment], self.end[segment], self._part(xy, segment)[:, None]
-        return np.asarray(np.where(part >= 1, end, start + (end - start) * part), dtype=np.float64)
+        part = _within(self.away(xy[:, 0], xy[:, 1], segment)[2])
+        start = self.start.take(segment, axis=0)
+        foot = stepped(start, self.end.take(segment, axis=0) - start, part)
+        beyond = np.flatnonzero(part >= 1)
+        foot[beyond] = self.end[segment[beyond]]
+        return foot
 
     def sides(self, xy: Floats, segment: NDArray[Any]) -> Floats:
         """Return the side of its segment that each record is on (`Nearest` says which)."""
@@ -103,3 +115,8 @@ class Segments:
     @cached_property
     def _ends(self) -> tuple[Floats, Floats]:
         return np.ascontiguousarray(self.end[:, 0]), np.ascontiguousarray(self.end[:, 1])
+
+
+def _within(part: Floats) -> Floats:
+    """Return how far through its segment each place is, from 0 to 1; 0 if that is not known."""
+    return np.fmin(np.fmax(part, 0.0), 1.0)

@@ -85,10 +85,13 @@ class RoadBins:
     def locate(self, xy: Floats, found: ShortInts | None = None) -> Ints:
         """Return the one part that holds each record, or -1 on an edge that is left out."""
         cell, near = self.cells.find(xy, found)
-        edge = np.clip(cell, 0, len(self.bins) - 1)  # of any edge, where there is none
-        bins = self.bins.take(edge)
-        part = (near.along / self.cells.streets.lengths.take(edge) * bins).astype(np.int64)
-        number = self.first.take(edge) + np.clip(part, 0, np.maximum(bins - 1, 0))
+        bins = self.bins.take(near.edge)
+        part = near.along
+        part /= self.cells.streets.lengths.take(near.edge)
+        part *= bins
+        number = part.astype(np.int64)  # never below zero
+        np.minimum(number, np.maximum(bins - 1, 0), out=number)
+        number += self.first.take(near.edge)
         number[(cell == NOWHERE) | (bins == 0)] = NOWHERE
         beyond = np.flatnonzero(cell >= len(self.bins))
         number[beyond] = self.far.locate(np.asarray(xy)[beyond]) + self.first[-1]

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pointveil.cells.arrays import NOWHERE, Floats, Ints, ShortInts
+from pointveil.cells.arrays import NOWHERE, Floats, Ints, ShortInts, reached
 from pointveil.cells.street_cells import RoadCells
 from pointveil.cells.streets import Streets
 
@@ -56,12 +56,10 @@ class KindOffsets:
     def locate(self, xy: Floats, found: ShortInts | None = None) -> Ints:
         """Return the bin of each record's offset, in the kind of its edge or among the far ones."""
         cell, near = self.cells.find(xy, found)
-        offset = np.searchsorted(self.borders, near.offset, side="right") - 1
-        np.minimum(offset, self.bins - 1, out=offset)
-        number = self.cells.kind.take(np.minimum(cell, len(self.cells.kind) - 1)) * self.bins + np.maximum(offset, 0)
+        number = (self.cells.kind * self.bins).take(near.edge)
+        number += reached(self.borders[1:-1], near.offset)
         far = np.flatnonzero(cell >= len(self.cells.streets))
-        beyond = np.maximum(np.searchsorted(self.beyond, near.offset[far], side="right") - 1, 0)
-        number[far] = self.kinds * self.bins + beyond
+        number[far] = self.kinds * self.bins + reached(self.beyond[1:], near.offset[far])
         number[cell == NOWHERE] = NOWHERE
         return number
 

@@ -1,6 +1,7 @@
 """The street that each record is nearest to, and where it lies from there."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -16,7 +17,8 @@ class Nearest:
     edge: Ints  # the lowest of equals; -1 for non-finite coordinates
     offset: Floats  # metres from the foot to the record
     xy: Floats  # the records themselves
-    segment: Ints  # the nearest straight segment
+    segment: ShortInts  # the nearest straight segment
+    part: Floats  # how far through it the foot is, as its `away` tells
     segments: Segments
 
     @property
@@ -29,7 +31,7 @@ class Nearest:
     def along(self) -> Floats:
         """Metres from the edge's beginning to the foot."""
         with np.errstate(all="ignore"):
-            return self.segments.along(self.xy, self.segment)
+            return self.segments.along(self.part, self.segment)
 
     @property
     def side(self) -> Floats:
@@ -60,13 +62,11 @@ class Streets:
     def find(self, xy: Floats) -> ShortInts:
         """Return the nearest straight segment of each record, or -1: all that `nearest` has to search for."""
         with np.errstate(all="ignore"):
-            return self.search.segment(np.asarray(xy, dtype=np.float64)).astype(np.int32)
+            return self.search.segment(np.asarray(xy, dtype=np.float64))
 
     def edges(self, xy: Floats) -> Ints:
         """Return the nearest edge of each record, the lowest of equals, or -1; the fastest to find."""
-        with np.errstate(all="ignore"):
-            segment = self.search.of_nearest_edge(np.asarray(xy, dtype=np.float64))
-        return np.where(segment == NOWHERE, NOWHERE, self.segments.edge[segment])
+        return self._edge.take(self.find(xy))
 
     def nearest(self, xy: Floats, found: ShortInts | None = None) -> Nearest:
         """Return the nearest edge of each record, and where it lies along it; edge -1 for non-finite coordinates.
@@ -74,12 +74,16 @@ class Streets:
         What `find` said of these records need not be searched for again.
         """
         xy = np.asarray(xy, dtype=np.float64)
+        segment = self.find(xy) if found is None else found
         with np.errstate(all="ignore"):
-            segment, offset = self.search.nearest(xy) if found is None else self.search.measured(xy, found)
-        edge = np.where(segment == NOWHERE, NOWHERE, self.segments.edge[segment])
-        return Nearest(edge, offset, xy, segment, self.segments)
+            offset, part = self.search.measured(xy, segment)
+        return Nearest(self._edge.take(segment), offset, xy, segment, part, self.segments)
 
     def distances(self, xy: Floats) -> Floats:
         """Return the distance of each record to its nearest edge, in metres."""
-        with np.errstate(all="ignore"):
-            return self.search.nearest(np.asarray(xy, dtype=np.float64))[1]
+        return self.nearest(xy).offset
+
+    @cached_property
+    def _edge(self) -> Ints:
+        """The edge of each segment, and after them nowhere."""
+        return np.append(self.segments.edge, NOWHERE)

@@ -1,17 +1,16 @@
 """How much likelier a place is for being near a road: one factor per distance for the whole city."""
 
-from itertools import pairwise, starmap
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pointveil.cells import Bools, Floats, Ints
+from pointveil.cells import Bools, Floats
 from pointveil.estimate.consistency import project_to_total
 from pointveil.vault import NoisyCounts
 
 ROUNDS = 10
-ENTRIES = 2**20  # at a time: a bound on memory
+MOST_FITTED = 2**21  # pairs of region and bin that a law is fitted to
 LEAST = 1e-6
 CLEAR = 5.0  # standard deviations of the noise that no bin's count is expected to be off by
 SETTLING_ROUNDS = 60
@@ -26,60 +25,36 @@ class RoadLaw(NamedTuple):
     people: Floats
 
 
-class Pieces(NamedTuple):
-    """The area of each pair of region and distance bin that there is."""
+def learn_road_law(tables: Iterable[Floats], counts: Floats, distances: NoisyCounts) -> RoadLaw:
+    """Return the factors by distance under which the regions' counts reproduce the noisy histogram of distances.
 
-    region: Ints
-    bin: Ints
-    area: Floats
-
-    def times(self, factor: Floats, which: Ints) -> Floats:
-        """Return each area times one of the factors."""
-        found = np.asarray(factor[which], dtype=np.float64)
-        found *= self.area  # in place: there may be many
-        return found
-
-
-def grouped(
-    region: NDArray[np.integer], bin_: NDArray[np.integer], bins: int, area: NDArray[np.int32] | Floats
-) -> Pieces:
-    """Return the areas summed over equal pairs of region and bin; regions rise, so some can be summed at a time."""
-    cuts = np.unique(np.append(np.searchsorted(region, region[::ENTRIES]), len(region)))
-    parts = [_summed(region[here], bin_[here], bins, area[here]) for here in starmap(slice, pairwise(cuts))]
-    columns = list(zip(*parts, strict=True)) or [(np.zeros(0, dtype=np.int64),)] * 3
-    parts.clear()
-    return Pieces(*(np.concatenate(columns.pop(0)) for _ in range(3)))  # one by one: there may be many
-
-
-def _summed(
-    region: NDArray[np.integer], bin_: NDArray[np.integer], bins: int, area: NDArray[np.int32] | Floats
-) -> Pieces:
-    first = int(region[0])
-    code = region.astype(np.int64)
-    code -= first
-    code *= bins
-    code += bin_
-    sums = np.bincount(code, area).astype(np.float64, copy=False)
-    pair = np.flatnonzero(sums > 0)  # much quicker than of numbers
-    return Pieces(pair // bins + first, pair % bins, sums[pair])
-
-
-def learn_road_law(pieces: Pieces, counts: Floats, distances: NoisyCounts) -> RoadLaw:
-    """Return the factors by distance under which the regions' counts reproduce the noisy histogram of distances."""
+    `tables` are the areas in each region at each distance, (regions, bins), some regions at a time.
+    """
+    bins = len(distances.values)
+    flat, reach, of_fitted = np.zeros((3, bins))
+    fitted, first = [np.zeros((0, bins))], 0
+    every = len(counts) * bins // MOST_FITTED | 1  # of many regions, some tell a law as well
+    for table in tables:
+        people, some = counts[first : first + len(table)], slice(-first % every, None, every)
+        rate = people / np.maximum(table.sum(axis=1), 1e-12)
+        flat += rate @ table
+        reach += people @ (table > 0)
+        of_fitted += rate[some] @ table[some]
+        fitted.append(table[some].copy())
+        first += len(table)
     # The histogram is first shrunk towards what the counts alone would give: with people spread evenly in each region.
-    density = counts / np.maximum(np.bincount(pieces.region, pieces.area, minlength=len(counts)), 1e-12)
-    flat = np.bincount(pieces.bin, pieces.times(density, pieces.region), len(distances.values)).astype(np.float64)
     people = shrink(distances.values.astype(np.float64), flat, distances.variance)
     people = np.where(flat > 0, project_to_total(people, flat.sum()), 0.0)
-    people = at_most(people, most_by_bin(pieces, counts, len(people), distances.variance))
-    return RoadLaw(fit_factors(pieces, counts, people), people)
+    people = at_most(people, most_by_bin(reach, distances.variance))
+    # Those that tell have their part of the people of each bin, which may be none.
+    theirs = people * of_fitted / np.maximum(flat, 1e-12)
+    return RoadLaw(fit_factors(np.concatenate(fitted), counts[:first:every], theirs), people)
 
 
-def most_by_bin(pieces: Pieces, counts: Floats, bins: int, variance: float) -> Floats:
-    """Return how many people each bin of distance may have, (bins,), given the regions that have such places."""
+def most_by_bin(reach: Floats, variance: float) -> Floats:
+    """Return how many people each bin may have, (bins,), given those in all regions that have such places."""
     # Noise may give a bin more people than its regions hold. Its factor would then grow without limit, and next to it
     # all others would look alike. So a bin takes at most half of its regions' people, unless noise cannot explain more.
-    reach = np.bincount(pieces.bin, counts[pieces.region], bins).astype(np.float64)
     return np.asarray(np.maximum(reach / 2, reach - CLEAR * np.sqrt(variance)), dtype=np.float64)
 
 
@@ -97,21 +72,21 @@ def at_most(people: Floats, most: Floats) -> Floats:
     return kept
 
 
-def settle(pieces: Pieces, squares: Floats, held: Bools, people: Floats, variance: float) -> tuple[Floats, Floats]:
+def settle(table: Floats, squares: Floats, held: Bools, people: Floats, variance: float) -> tuple[Floats, Floats]:
     """Return factors by square and by bin under which squares have their totals and bins of distance their people.
 
-    The pieces' areas are people here. Bins and squares have the last word in turn, until the bins fit well within their
-    noise. Squares have the very last: where both cannot be had, places win over distances. Those that are not `held`
-    are too unsure of their own totals, and have one together, so that nobody is lost.
+    The table has the people of each square in each bin. Bins and squares have the last word in turn, until the bins fit
+    well within their noise. Squares have the very last: where both cannot be had, places win over distances. Those that
+    are not `held` are too unsure of their own totals, and have one together, so that nobody is lost.
     """
     group = np.where(held, np.arange(len(squares)), len(squares))
     totals = np.bincount(group, squares, len(squares) + 1)
     by_bin = np.ones(len(people))
     close = CLOSE * np.sqrt(variance)
     for left in reversed(range(SETTLING_ROUNDS)):
-        now = np.bincount(pieces.region, pieces.times(by_bin, pieces.bin), minlength=len(squares))
+        now = table @ by_bin
         by_square = (totals / np.maximum(np.bincount(group, now, len(totals)), 1e-12))[group]
-        here = np.bincount(pieces.bin, pieces.times(by_square, pieces.region), minlength=len(people)) * by_bin
+        here = by_square @ table * by_bin
         if left == 0 or np.abs(here - people).max() < close:
             break
         by_bin = np.clip(by_bin * people / np.maximum(here, 1e-9), 1 / FARTHEST, FARTHEST)
@@ -125,15 +100,16 @@ def shrink(noisy: Floats, prior: Floats, variance: float) -> Floats:
     return np.asarray(prior + gap * min(kept, 1.0), dtype=np.float64)
 
 
-def fit_factors(pieces: Pieces, counts: Floats, people: Floats) -> Floats:
-    """Return a factor per bin such that counts, shared out by area times factor, give `people` in each bin."""
+def fit_factors(table: Floats, counts: Floats, people: Floats) -> Floats:
+    """Return a factor per bin such that counts, shared out by area times factor, give `people` in each bin.
+
+    The table has the area of each region in each bin, (regions, bins).
+    """
     # Iterative proportional fitting: each round rescales the bins, then the regions back to their counts. Factors are
     # scaled so that the largest is one; none is below a millionth of it, so that no place becomes impossible.
     factor = np.ones(len(people))
     for _ in range(ROUNDS):
-        weight = np.bincount(pieces.region, pieces.times(factor, pieces.bin), minlength=len(counts))
-        rate = counts / np.maximum(weight, 1e-12)
-        now = np.bincount(pieces.bin, pieces.times(rate, pieces.region), minlength=len(people))
+        now = (counts / np.maximum(table @ factor, 1e-12)) @ table
         factor = np.where(now > 1e-9, people / np.maximum(now, 1e-9), factor)
-        factor = np.maximum(factor, LEAST * factor.max()) if factor.max() > 0 else np.ones(len(people))
-    return np.asarray(factor / factor.max(), dtype=np.float64)
+        factor = np.maximum(factor / factor.max(), LEAST) if factor.max() > 0 else np.ones(len(people))
+    return np.asarray(factor, dtype=np.float64)

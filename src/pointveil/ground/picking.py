@@ -1,10 +1,12 @@
 """Even random places: in the entries of a raster, and in the sites of regions."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import shapely
+from numpy.typing import NDArray
 
 from pointveil.cells import Bools, Floats, Ints, Raster, Regions, RegionSites
 from pointveil.ground.clipping import LandOf
@@ -12,7 +14,6 @@ from pointveil.ground.quadtree import hilbert_index
 from pointveil.world.world import World
 
 TRIES = 40
-COMPARED = 8_000_000  # pixels that are looked at together
 
 
 def pick_in_entries(raster: Raster, entry: Ints, within: Floats, rng: np.random.Generator) -> Floats:
@@ -20,25 +21,31 @@ def pick_in_entries(raster: Raster, entry: Ints, within: Floats, rng: np.random.
 
     `within` is how far through the entry each place is, from 0 to below 1: its pixels are taken in order.
     """
-    area = raster.entry_area.take(entry)
-    number = np.floor(within * area).astype(np.int64)
+    number = np.floor(within * raster.entry_area.take(entry)).astype(np.int64)
     if raster.sites is not None and raster.first_site is not None:
         return np.asarray(raster.sites[raster.first_site[entry] + number])
     cell = raster.entry_cell.take(entry)
-    patch = raster.patch.take(cell)
     pixel = np.floor(within * raster.per_side**2).astype(np.int64)
-    fine = np.flatnonzero(patch >= 0)
-    for part in np.array_split(fine, len(fine) * raster.per_side**2 // COMPARED + 1):
-        fits = raster.pixels.take(patch[part], axis=0) == raster.entry_bin.take(entry[part])[:, None]
-        before = np.cumsum(area[part], dtype=np.int64) - area[part]
-        pixel[part] = np.flatnonzero(fits)[before + number[part]] % raster.per_side**2
+    if len(raster.pixels):  # nearly all cells near roads have some of their own, so they are looked up for all
+        patch = raster.patch.take(cell)
+        bins = raster.pixels.take(np.maximum(patch, 0), axis=0)
+        np.copyto(pixel, _nth(bins, raster.entry_bin.take(entry), number), where=patch >= 0)
     place = rng.random((len(entry), 2))
     across = pixel // raster.per_side
-    for axis, (number, start) in enumerate(((across, raster.column), (pixel - across * raster.per_side, raster.row))):
-        place[:, axis] += number
-        place[:, axis] *= raster.side / raster.per_side
-        place[:, axis] += start.take(cell) * raster.side
+    place[:, 0] += raster.column.take(cell) * raster.per_side + across
+    place[:, 1] += raster.row.take(cell) * raster.per_side + (pixel - across * raster.per_side)
+    place *= raster.side / raster.per_side
     return place
+
+
+def _nth(bins: NDArray[np.uint8], wanted: NDArray[np.uint8], number: Ints) -> NDArray[Any]:
+    """Return in each line (n, pixels) which pixel is the `number`-th (n,), from 0, of those in the bin wanted (n,)."""
+    # One pixel of all lines after the other, and in as few bytes as their numbers need: lines are short.
+    short = np.min_scalar_type(bins.shape[1])
+    up_to = (np.ascontiguousarray(bins.T) == wanted).astype(short)
+    for before, here in pairwise(up_to):
+        np.add(before, here, out=here)
+    return np.asarray((up_to <= number.astype(short)).sum(axis=0, dtype=short))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """Cut squares over the cells of a raster, as in a quadtree, and number cells so that each square is one run."""
 
+from itertools import accumulate
 from typing import TypeVar
 
 import numpy as np
@@ -50,20 +51,20 @@ def split_levels(mass: Floats, target: float, *, slope: float, reference: float,
     scaled = np.minimum(mass / target, MOST_UNITS)
     scaled *= UNITS
     units = np.round(scaled, out=scaled).astype(np.int64)
-    level = np.full(mass.shape, top, dtype=np.int8)
+    sums = list(accumulate(range(top), lambda below, _: pooled(below, 1), initial=units))
+    level = np.full(sums[top].shape, top, dtype=np.int8)
     for size in range(top, 0, -1):
-        busy = pooled(units, size) > 2 * UNITS * 2.0 ** (slope * (reference - size))
-        level[np.repeat(np.repeat(busy, 1 << size, axis=0), 1 << size, axis=1) & (level == size)] = size - 1
+        level[(level == size) & (sums[size] > 2 * UNITS * 2.0 ** (slope * (reference - size)))] = size - 1
+        level = np.repeat(np.repeat(level, 2, axis=0), 2, axis=1)
     return level
 
 
 def pooled(values: NDArray[Number], level: int) -> NDArray[Number]:
     """Return the sums over squares of 2**level by 2**level cells."""
-    if level == 0:
-        return values
-    side = 1 << level
-    columns, rows = values.shape
-    return np.asarray(values.reshape(columns // side, side, rows // side, side).sum(axis=(1, 3)))
+    for _ in range(level):
+        values = values[::2] + values[1::2]
+        values = values[:, ::2] + values[:, 1::2]
+    return values
 
 
 def hilbert_index(column: NDArray[np.integer], row: NDArray[np.integer], order: int) -> Ints:

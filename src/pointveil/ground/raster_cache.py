@@ -4,22 +4,24 @@ import contextlib
 import dataclasses
 import hashlib
 import io
+import json
 import os
 import sys
-import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pointveil.cells.raster import Raster
 from pointveil.errors import InputError
 from pointveil.files.whole import write_whole
 
-VERSION = 3
+VERSION = 4
 USUAL_GIGABYTES = 4.0
-DIGEST_BYTES = 32
+DIGEST_BYTES, PLACE_BYTES = 32, 8
+ALIGNED = 64  # bytes
 # A raster with sites of its own is not kept on disk.
 KEPT = [field.name for field in dataclasses.fields(Raster) if field.default is dataclasses.MISSING]
 
@@ -43,12 +45,12 @@ def cache_limit() -> float:
 
 def cache_file(digest: str, side: float, multiple: int) -> Path:
     """Return the file for the raster of this world with cells of this side."""
-    return cache_folder() / f"raster-{VERSION}-{digest}-{side.hex()}-{multiple}.npz"
+    return cache_folder() / f"raster-{VERSION}-{digest}-{side.hex()}-{multiple}.bin"
 
 
 def area_file(digest: str) -> Path:
     """Return the file for the peopled area of this world."""
-    return cache_folder() / f"raster-{VERSION}-{digest}-area.npz"
+    return cache_folder() / f"raster-{VERSION}-{digest}-area.bin"
 
 
 def read_cached(path: Path) -> Raster | None:
@@ -65,14 +67,13 @@ def write_cached(path: Path, raster: Raster) -> None:
 def read_values(path: Path) -> dict[str, Any] | None:
     """Return the values that were kept, or None if there are none that are whole, and of this very name."""
     try:
-        with path.open("rb") as file:
-            if file.read(DIGEST_BYTES) != _digest(path.name, file):
-                return None
-            file.seek(DIGEST_BYTES)
-            with np.load(file, allow_pickle=False) as kept:
-                found = {name: _plain(name, kept[name]) for name in kept.files}
+        content = np.fromfile(path, np.uint8)  # a copy: whatever becomes of the file, this stays as it is
+        if content[:DIGEST_BYTES].tobytes() != _digest(path.name, content[DIGEST_BYTES:]):
+            return None
+        content.flags.writeable = False
+        found = dict(_arrays(content))
         os.utime(path)  # used now, so others are cleaned away first
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile, EOFError):
+    except (OSError, ValueError):
         return None
     return found
 
@@ -83,9 +84,9 @@ def write_values(path: Path, values: Mapping[str, Any]) -> None:
     def write(part: Path) -> None:
         with part.open("w+b") as file:
             file.write(bytes(DIGEST_BYTES))
-            np.savez(file, **values)
-            file.seek(DIGEST_BYTES)
-            digest = _digest(path.name, file)
+            save(file, values)
+            file.seek(0)
+            digest = _digest(path.name, np.fromfile(file, np.uint8)[DIGEST_BYTES:])
             file.seek(0)
             file.write(digest)
         _clean(path.parent, cache_limit() - part.stat().st_size)
@@ -95,6 +96,26 @@ def write_values(path: Path, values: Mapping[str, Any]) -> None:
     with contextlib.suppress(OSError, InputError):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, write)
+
+
+def save(file: io.BufferedRandom, values: Mapping[str, Any]) -> None:
+    """Write arrays one after the other, each at a round place, then what and where they are, and where that begins."""
+    described = []
+    for name, value in values.items():
+        array = np.ascontiguousarray(value)
+        file.write(bytes(-file.tell() % ALIGNED))
+        described.append((name, array.dtype.str, np.shape(value), file.tell()))
+        file.write(array.data)
+    end = file.tell()
+    file.write(json.dumps(described).encode() + end.to_bytes(PLACE_BYTES, "little"))
+
+
+def _arrays(content: NDArray[np.uint8]) -> Iterator[tuple[str, Any]]:
+    """Yield each value that was saved, by its name: arrays as views of the content."""
+    end = int.from_bytes(content[-PLACE_BYTES:].tobytes(), "little")
+    for name, kind, shape, start in json.loads(content[end:-PLACE_BYTES].tobytes()):
+        array = np.ndarray(shape, kind, content.data, start)
+        yield name, _plain(name, array)
 
 
 def _clean(folder: Path, limit: float) -> None:
@@ -107,9 +128,11 @@ def _clean(folder: Path, limit: float) -> None:
             total -= size
 
 
-def _digest(name: str, file: io.BufferedIOBase) -> bytes:
+def _digest(name: str, content: NDArray[np.uint8]) -> bytes:
     """Return the hash of a name and of the rest of a file."""
-    return hashlib.file_digest(file, lambda: hashlib.sha256(name.encode() + b"\n")).digest()
+    digest = hashlib.sha256(name.encode() + b"\n")
+    digest.update(content.data)
+    return digest.digest()
 
 
 def _plain(name: str, value: Any) -> Any:

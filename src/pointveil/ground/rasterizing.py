@@ -120,14 +120,15 @@ def _assembled(sizes: Sizes, cells: Cells, pixels: Pixels) -> Raster:
     )
 
 
-def _entries(patch: ShortInts, pixels: Pixels, sizes: Sizes) -> Iterator[tuple[ShortInts, Pixels, ShortInts]]:
+def _entries(patch: ShortInts, pixels: Pixels, sizes: Sizes) -> Iterator[tuple[ShortInts, Pixels, NDArray[np.integer]]]:
     """Yield the pairs of cell and bin that there are, with the pixels of each, for some cells at a time."""
+    short = np.min_scalar_type(sizes.per_side**2)  # no cell has more pixels: there are many entries
     for block in blocks(len(patch)):
         part = patch[block]
         fine, plain = np.flatnonzero(part >= 0), np.flatnonzero(part < 0)
         bins = len(sizes.begins)
         code = np.minimum(pixels[part[fine]], bins) + fine[:, None] * (bins + 1)  # what is no land has a bin of its own
-        area = np.bincount(code.ravel(), minlength=len(part) * (bins + 1)).reshape(-1, bins + 1).astype(np.int32)
+        area = np.bincount(code.ravel(), minlength=len(part) * (bins + 1)).reshape(-1, bins + 1).astype(short)
         area[plain, -1 - part[plain]] = sizes.per_side**2
         cell, bin_ = np.nonzero(area[:, :bins])
         yield (block.start + cell).astype(np.int32), bin_.astype(np.uint8), area[cell, bin_]

@@ -9,20 +9,18 @@ import numpy as np
 
 from pointveil.cells.arrays import Bools, Bounds, Floats, Ints, ShortInts, numbered
 from pointveil.cells.grid import Grid
-from pointveil.cells.nearest_segment import CandidateGrid
+from pointveil.cells.nearest_segment import SLACK, CandidateGrid
 from pointveil.cells.segments import Segments
 
 SEGMENTS_PER_CELL = 4  # of the grid, on average
 MOST_HALVINGS, MOST_FIRST = 10, 8  # from the first cells to those of the grid; and how many of the first in a row
-FEW = 2  # a cell with so few candidates is fine enough
-CUTS, VAST = 3, 1 << 20  # how often other cells near roads are cut; once less in a network of so many segments
+CUTS, VAST = 3, 1 << 20  # how often cells near roads with several candidates are cut; once less with so many segments
 MANY, MOST_CUTS = 16, 12  # cells with many candidates are cut more often than that
 MOST_PAIRS, PAIRS_PER_SEGMENT = 1 << 18, 64  # cells are not cut if they have more candidates in all
 STUCK = 0.95  # a cell with many candidates, and more than this part of those of the cell it was cut from, is not cut
 PAIRS = 1 << 15  # pairs of cell and candidate at a time: the work stays in the processor's cache
 FAR = 2  # diagonals of a cell of the grid: farther from all roads points are rare
 MOST_FAR = 64  # candidates that a far cell of the grid may have
-SLACK = 1e-6  # metres; far more than any rounding
 BY_CELL = ("column", "row", "distance", "counts", "before")  # the tables of `Cells` with one row for each cell
 
 
@@ -45,7 +43,7 @@ def search_over(segments: Segments, bounds: Bounds) -> CandidateGrid:
         level = level.only(cut).halved(segments)
         place, size = np.arange(len(level)), len(level)
     children, counts, candidates = (np.concatenate(parts) for parts in zip(*tables, strict=True))
-    first = np.concatenate([[0], np.cumsum(counts)])
+    first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     return CandidateGrid(segments, grid, children, np.array(strides), first, candidates)
 
 
@@ -62,7 +60,7 @@ def _nodes(level: "Cells", cut: Bools, place: Ints, size: int, known: int) -> tu
 
 def _worth_cutting(level: "Cells", near: Bools, depth: int, segments: int) -> Bools:
     """Return which cells to cut: those with many candidates, as far as memory allows, and first of all near roads."""
-    many = level.counts > np.where(near & (depth < CUTS - (segments > VAST)), FEW, MANY)
+    many = level.counts > np.where(near & (depth < CUTS - (segments > VAST)), 1, MANY)
     many &= (level.counts <= MANY) | (level.counts <= STUCK * level.before)
     most = max(MOST_PAIRS, PAIRS_PER_SEGMENT * segments) if depth < MOST_CUTS else 0
     choices = (many, many & near, np.zeros(len(level), dtype=bool))
@@ -90,8 +88,10 @@ def _grid(segments: Segments, bounds: Bounds) -> tuple[Grid, int]:
 class Cells:
     """Cells of one size, with their candidates.
 
-    If the middle of a cell is `d` away from its nearest segment, then a segment that is nearest to some point of
-    the cell is at most `d` plus the cell's diagonal away from the middle.
+    The distance to a segment is a convex function of the place. So within a cell it is nowhere more than what its
+    values at the four corners say in between (bilinearly), and nowhere less than the plane that touches it at the
+    middle. Where, at every corner, that plane of one segment lies above the distance to another, the first is nearest
+    to no place of the cell: it is no candidate.
     """
 
     column: Ints  # counted from the corner
@@ -142,13 +142,26 @@ class Cells:
         """Return one quarter of each cell, with the candidates that are near enough to its middle."""
         column, row = 2 * self.column + right, 2 * self.row + up
         size = self.size[0] / 2, self.size[1] / 2
-        x, y = self.corner[0] + (column + 0.5) * size[0], self.corner[1] + (row + 0.5) * size[1]
-        every = np.repeat(x, self.counts), np.repeat(y, self.counts)
-        squared = segments.squared_distances(*every, self.candidates)
+        x = np.asarray(self.corner[0] + (column + 0.5) * size[0], dtype=np.float64)
+        y = np.asarray(self.corner[1] + (row + 0.5) * size[1], dtype=np.float64)
         first = np.cumsum(self.counts) - self.counts
-        distance = np.sqrt(np.minimum.reduceat(squared, first)) if len(first) else np.zeros(0)
-        near = squared <= np.repeat((distance + (math.hypot(*size) + SLACK)) ** 2, self.counts)
-        counts = np.add.reduceat(near, first, dtype=np.int64) if len(first) else first
+        if not len(first):
+            return Cells(column, row, self.corner, size, x, first, first, self.candidates)
+        cell = np.repeat(np.arange(len(x)), self.counts)
+        away_x, away_y, _ = segments.away(x.take(cell), y.take(cell), self.candidates)
+        every = np.sqrt(away_x**2 + away_y**2)
+        distance = np.minimum.reduceat(every, first)
+        nearest = np.empty(len(x), dtype=np.int32)
+        least = np.flatnonzero(every == distance.take(cell))
+        nearest[cell[least]] = self.candidates[least]  # one of those that are, at the middle
+        # A plane that is less steep than the one that touches, and lower, does no harm: nothing is divided by zero.
+        gentle = 1 / np.maximum(every, math.hypot(*size) / 2)
+        middle, steep_x, steep_y = every**2 * gentle, away_x * gentle, away_y * gentle
+        near = np.zeros(len(every), dtype=bool)
+        for to_x, to_y in itertools.product((-size[0] / 2, size[0] / 2), (-size[1] / 2, size[1] / 2)):
+            limit = np.sqrt(segments.squared_distances(x + to_x, y + to_y, nearest)) + SLACK
+            near |= middle + steep_x * to_x + steep_y * to_y <= limit.take(cell)
+        counts = np.add.reduceat(near, first, dtype=np.int64)
         return Cells(column, row, self.corner, size, distance, counts, self.counts, self.candidates[near])
 
     def _in_rows(self, columns: int) -> "Cells":

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pointveil.cells import Bounds, Floats, Ints, Streets
+from pointveil.cells.arrays import stepped
 from pointveil.cells.segments import Segments
 from pointveil.network.candidates import search_over
 from pointveil.world.shapes import straight_pieces
@@ -29,12 +30,10 @@ def places_along(segments: Segments, edge: Ints, along: Floats) -> tuple[Floats,
     What lies beyond the ends of an edge is brought to them.
     """
     # Laid end to end, edges begin where the ones before them end, so one search finds the segment of any place.
-    offset = np.concatenate([[0.0], np.cumsum(segments.edge_lengths)])
-    starts = offset[segments.edge] + segments.before
-    found = np.searchsorted(starts, offset[edge] + along, side="right") - 1
-    last = np.append(segments.first[1:], len(segments)) - 1
-    segment = np.clip(found, segments.first[edge], last[edge])
-    length = segments.lengths[segment]
-    direction = (segments.end[segment] - segments.start[segment]) / length[:, None]
-    part = np.clip(along - segments.before[segment], 0.0, length)
-    return segments.start[segment] + direction * part[:, None], direction
+    first = segments.first.take(edge)
+    last = np.append(segments.first[1:], len(segments)).take(edge) - 1
+    found = np.searchsorted(segments.end_to_end, segments.end_to_end.take(first) + along, side="right") - 1
+    segment = np.clip(found, first, last)
+    part = np.clip(along - segments.before.take(segment), 0.0, segments.lengths.take(segment))
+    direction = segments.directions.take(segment, axis=0)
+    return stepped(segments.start.take(segment, axis=0), direction, part), direction

@@ -6,6 +6,7 @@ from functools import lru_cache
 import numpy as np
 
 from pointveil.cells import Bools, Floats, Grid, Ints, RoadBins, RoadCells, Streets, blocks, numbered
+from pointveil.cells.arrays import rows
 from pointveil.network.lines import places_along
 from pointveil.network.network import Network
 from pointveil.world.world import World
@@ -25,8 +26,7 @@ def road_cells(world: World, reach: float, far_side: float) -> RoadCells:
     """
     network = Network.of(world)
     side = max(far_side, math.sqrt(math.prod(world.size) / MOST_FAR_CELLS))
-    columns, rows = (max(1, math.ceil(metres / side)) for metres in world.size)
-    far = Grid(world.bounds, columns, rows)
+    far = Grid(world.bounds, *(max(1, math.ceil(metres / side)) for metres in world.size))
     open_far = _open_cells(far, network.streets, world, reach)
     return RoadCells(network.streets, _kinds(network), reach, far, open_far, _dry_edges(network, world))
 
@@ -79,7 +79,7 @@ def _have_places(rectangles: Floats, probes: int, streets: Streets, world: World
         corner, size = rectangles[block, None, :2], (rectangles[block, 2:] - rectangles[block, :2])[:, None, :]
         places = (corner + inside * size).reshape(-1, 2)
         fitting = world.on_land(places)
-        fitting[fitting] = streets.distances(places[fitting]) > reach
+        fitting[fitting] = streets.distances(rows(places, fitting)) > reach
         found[block] = fitting.reshape(-1, len(inside)).any(axis=1)
     return found
 

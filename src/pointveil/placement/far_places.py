@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pointveil.cells import RoadBins
-from pointveil.cells.arrays import Bools, Floats, Ints, blocks, numbered, rows
+from pointveil.cells.arrays import Bools, Floats, Ints, blocks, rows
 from pointveil.estimate.offset_laws import FarLaw
 from pointveil.network.street_cells import PROBES
 from pointveil.world import World
@@ -83,15 +83,19 @@ def _sides(people: Floats, metres: Floats) -> Ints:
 
 def _squares(world: World, bins: RoadBins, boxes: Floats, sides: Ints) -> tuple[Ints, Floats, Floats]:
     """Cut each box into sides × sides squares; of those that fit, return the box, the middle, and how far roads are."""
-    owner, number = numbered(sides**2)
+    ends = np.cumsum(sides**2)
     kept: list[tuple[Ints, Floats, Floats]] = []
-    for block in blocks(len(owner), AT_ONCE):
-        box, side = boxes[owner[block]], sides[owner[block]]
-        row, column = np.divmod(number[block], side)
-        part = (np.column_stack([column, row]) + 0.5) / side[:, None]
-        middle = box[:, :2] + part * (box[:, 2:] - box[:, :2])
+    for block in blocks(int(ends[-1]), AT_ONCE):
+        number = np.arange(block.start, block.stop)
+        owner = np.searchsorted(ends, number, side="right")
+        box, side = boxes.take(owner, axis=0), sides.take(owner)
+        row, column = np.divmod(number - ends.take(owner) + side**2, side)
+        middle = np.empty((len(side), 2))
+        for axis, place in enumerate((column, row)):
+            np.multiply((place + 0.5) / side, box[:, axis + 2] - box[:, axis], out=middle[:, axis])
+            middle[:, axis] += box[:, axis]
         fitting, distance = _fit(world, bins, middle)
-        kept.append((owner[block][fitting], middle[fitting], distance[fitting]))
+        kept.append((owner[fitting], rows(middle, fitting), distance[fitting]))
     none = (np.zeros(0, dtype=np.int64), np.zeros((0, 2)), np.zeros(0))
     owners, middles, distances = zip(none, *kept, strict=True)
     return np.concatenate(owners), np.concatenate(middles), np.concatenate(distances)
