@@ -1,7 +1,7 @@
 """Made-up cities on which margins are tried: nothing here is real, and each is made the same way each time.
 
-`clumps`, `few`, `wide`, `streets`, `addresses` and the built-in city were looked at while margins were built; those
-that are drawn by lot, `lot-1` to `lot-9`, only to confirm them.
+`clumps`, `few`, `wide`, `streets`, `addresses`, `lot-11` to `lot-28` and the built-in city were looked at while margins
+were built; `lot-1` to `lot-9` only to confirm an earlier fit, and `lot-29` to `lot-37` only to confirm this one.
 """
 
 from collections.abc import Sequence
@@ -124,5 +124,5 @@ def table(world: World, xy: np.ndarray) -> pa.Table:
 
 CITIES = {
     "clumps": clumps, "few": few, "wide": wide, "streets": streets, "addresses": address_city.make,
-    **{f"lot-{number}": partial(by_lot, number) for number in range(1, 10)},
+    **{f"lot-{number}": partial(by_lot, number) for number in range(1, 38)},
 }  # fmt: skip

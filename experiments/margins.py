@@ -1,14 +1,19 @@
 """Whether nine in ten intervals hold the true count, and whether a release is worth what its statement says.
 
-Run: POINTVEIL_DATA=FOLDER python experiments/margins.py coverage CITY METHOD EPSILON SEEDS
-     python experiments/margins.py slices SEEDS
+Run: POINTVEIL_DATA=FOLDER python experiments/margins.py coverage CITY METHOD EPSILON SEEDS [FIRST SEED]
+     python experiments/margins.py slices SEEDS [FIRST SEED]
      POINTVEIL_DATA=FOLDER python experiments/margins.py worth SEEDS
 
 `coverage` counts random circles centred on land in the real file and in releases of it, and prints a row for each
 radius: the share of intervals that hold the true count, by thirds of the true count among circles with at least 20
-people, and below that. Cities: beijing, porto, manhattan; helsinki (the demo) and those of made_up_cities.py, which
-need no data. `slices` does so for hours of the day and for kinds of people in the demo city. `worth` compares effective
-samples with what all records of Beijing tell. Everything is a rehearsal: repeatable, and not private.
+people, and below that. Circles of one release are off together, so each share has a standard error from how it differs
+between releases: * marks one outside of 88 to 92 % (below 20 people: under 88 %), ** one that is outside by more than
+two standard errors. The last row says how many there are, and how many there would be with an oracle's margins, scaled
+to hold in nine of ten circles of the other releases: that is the noise of the measurement alone.
+
+Cities: beijing, porto, manhattan; helsinki (the demo) and those of made_up_cities.py, which need no data. `slices` does
+so for hours of the day and for kinds of people in the demo city. `worth` compares effective samples with what all
+records of Beijing tell. Everything is a rehearsal: repeatable, and not private.
 """
 
 import os
@@ -16,7 +21,7 @@ import sys
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +45,7 @@ BOUNDS = {
     "manhattan": (-74.0185, 40.7008, -73.9127, 40.877),
 }
 RADII = (100.0, 250.0, 500.0, 1000.0)
-CIRCLES, LEAST, SIGMA = 1000, 20, 1.645
+CIRCLES, LEAST, WANTED = 1000, 20, (0.88, 0.92)
 SLICES, IN_SLICE = 8, 200  # slices of each column in a release, and circles in each
 SIZES = (20_000, 40_000, 158_260, 400_000)
 
@@ -57,12 +62,42 @@ def load(name: str) -> tuple[World, Any]:
     return world, pq.read_table(folder / "points.parquet", columns=["lon", "lat"])
 
 
-def coverage(name: str, method: str, epsilon: str, seeds: int) -> None:
+class Held(NamedTuple):
+    """How many of some intervals held, with the standard error, and by how much they are outside of what is wanted."""
+
+    share: float
+    error: float
+    outside: float
+    circles: int
+
+    @classmethod
+    def of(cls, seed: np.ndarray, held: np.ndarray, *, few: bool) -> "Held":
+        """Return it for circles (n,) of releases with these seeds; of few people, more than wanted do no harm."""
+        number = np.unique(seed, return_inverse=True)[1]
+        circles, holding = np.bincount(number), np.bincount(number, held)
+        share, releases = float(held.mean()), len(circles)
+        # All circles of a release are one trial: they are off together. Few circles are no surer than chance allows.
+        spread = releases / max(releases - 1, 1) * float(((holding - share * circles) ** 2).sum())
+        error = max(spread**0.5 / len(held), (0.9 * 0.1 / len(held)) ** 0.5)
+        outside = max(WANTED[0] - share, 0.0 if few else share - WANTED[1], 0.0)
+        return cls(share, error, outside, len(held))
+
+    @property
+    def surely(self) -> bool:
+        """Whether it is outside by more than its noise."""
+        return self.outside > 2 * self.error
+
+    def __str__(self) -> str:
+        mark = " **" if self.surely else " *" if self.outside else ""
+        return f"{self.share:.1%} ± {100 * self.error:.1f}{mark} ({self.circles:,})"
+
+
+def coverage(name: str, method: str, epsilon: str, seeds: int, first: int = 1000) -> None:
     """Print how many intervals hold the true count."""
     world, records = load(name)
-    rows = []
-    for seed in range(seeds):
-        vault = Vault.rehearse(records, world, epsilon=epsilon, seed=1000 + seed)
+    rows, took = [], 0.0
+    for seed in range(first, first + seeds):
+        vault = Vault.rehearse(records, world, epsilon=epsilon, seed=seed)
         real, surveyed = vault.exact_points(), pv.survey(vault, method)
         margins = surveyed.statement.margins
         if margins is None:
@@ -74,23 +109,41 @@ def coverage(name: str, method: str, epsilon: str, seeds: int) -> None:
         trees = KDTree(real), KDTree(drawn)
         for radius in (each for each in RADII if each < max(world.size) / 2):
             true, told = (tree.query_ball_point(centres, radius, return_length=True) for tree in trees)
-            off = np.abs(true - told) / margins.deviation(told, np.pi * radius**2)
-            rows.append(np.column_stack([np.full(len(true), radius), true, off]))
-    found = np.concatenate(rows)
+            off = np.abs(true - told) / margins.margin(told, np.pi * radius**2)
+            rows.append(np.column_stack([np.full((len(true), 2), (radius, seed)), true, off]))
     start = time.process_time()
     margins_of(surveyed)  # once more, to see how long it takes
     took = time.process_time() - start
     print(f"{name}, {method}, ε {epsilon}, {seeds} seeds, worth {margins.effective_sample}; margins took {took:.1f} s")
+    _print_held(name, np.concatenate(rows))
+
+
+def _print_held(name: str, found: np.ndarray) -> None:
+    """Print a row for each radius from circles (n, 4): radius, seed, true count, error in margins."""
+    judged = []
     for radius in np.unique(found[:, 0]):
-        true, off = found[found[:, 0] == radius, 1:].T
+        seed, true, off = found[found[:, 0] == radius, 1:].T
         ends = np.quantile(true[true >= LEAST], (0, 1 / 3, 2 / 3, 1)) if (true >= LEAST).any() else np.zeros(4)
         thirds = [(true >= max(low, LEAST)) & (true <= high) for low, high in pairwise(ends)]
         groups = [true < LEAST, true >= LEAST, *thirds]
-        told = (f"{np.mean(off[group] <= SIGMA):.1%} ({group.sum():,})" if group.sum() else "–" for group in groups)
+        pairs = [_held(seed[group], off[group], few=not n) if group.any() else None for n, group in enumerate(groups)]
+        told = (str(pair[0]) if pair else "–" for pair in pairs)
         print(f"| {name} | {radius:.0f} m | {' | '.join(told)} |", flush=True)
+        judged += [pair for pair in (pairs[0], *pairs[2:]) if pair]
+    for whose, held in zip(("of the release", "of an oracle"), zip(*judged, strict=True), strict=True):
+        outside, surely = sum(one.outside > 0 for one in held), sum(one.surely for one in held)
+        print(f"{name}, margins {whose}: of {len(held)} cells {outside} are outside, {surely} by more than noise")
 
 
-def slices(seeds: int) -> None:
+def _held(seed: np.ndarray, off: np.ndarray, *, few: bool) -> tuple[Held, Held]:
+    """Return how many intervals held, and how many would with an oracle's margins, from errors (n,) in margins."""
+    wide_enough = np.ones(len(off))
+    for each in np.unique(seed) if len(np.unique(seed)) > 1 else ():
+        wide_enough[seed == each] = np.quantile(off[seed != each], 0.9)
+    return Held.of(seed, off <= 1, few=few), Held.of(seed, off <= wide_enough, few=few)
+
+
+def slices(seeds: int, first: int = 0) -> None:
     """Print how many intervals hold the true count of a few hours of the day, and of one kind of people."""
     world = helsinki()
     xy = helsinki_people(world)
@@ -101,7 +154,7 @@ def slices(seeds: int) -> None:
     keep = [pv.Time("time", "2026-06-01/2026-06-29", resolution="hour-of-day"), pv.Category("kind", list(KINDS))]
     true = {"time": when.astype("datetime64[h]").astype(np.int64) % 24, "kind": kind}
     rows = []
-    for seed in range(seeds):
+    for seed in range(first, first + seeds):
         made = pv.synthesize(Vault.rehearse(records, world, epsilon=1, seed=seed, keep=keep), seed=seed)
         assert made.kept is not None
         hours = made.kept["time"].to_numpy().astype("datetime64[h]").astype(np.int64) % 24
@@ -119,12 +172,15 @@ def slices(seeds: int) -> None:
                     real, counted = (tree.query_ball_point(centres, radius, return_length=True) for tree in trees)
                     margin = made.statement.margins.margin(counted, np.pi * radius**2, chosen[1].mean())  # type: ignore[union-attr]
                     held = np.abs(real - counted) <= margin
-                    rows.append(np.column_stack([np.full((len(real), 2), (number, radius)), real, held]))
+                    rows.append(np.column_stack([np.full((len(real), 3), (number, radius, seed)), real, held]))
     found = np.concatenate(rows)
     for number, radius in np.unique(found[:, :2], axis=0):
-        real, held = found[(found[:, 0] == number) & (found[:, 1] == radius), 2:].T
+        release, real, held = found[(found[:, 0] == number) & (found[:, 1] == radius), 2:].T
         groups = (real < LEAST, (real >= LEAST) & (real < 5 * LEAST), real >= 5 * LEAST)
-        told = (f"{held[group].mean():.1%} ({group.sum():,})" if group.sum() else "–" for group in groups)
+        told = (
+            str(Held.of(release[group], held[group], few=not n)) if group.any() else "–"
+            for n, group in enumerate(groups)
+        )
         print(f"| {('hours', 'one kind')[int(number)]} | {radius:.0f} m | {' | '.join(told)} |", flush=True)
 
 
@@ -157,6 +213,6 @@ if __name__ == "__main__":
     if sys.argv[1] == "worth":
         worth(int(sys.argv[2]))
     elif sys.argv[1] == "slices":
-        slices(int(sys.argv[2]))
+        slices(*map(int, sys.argv[2:]))
     else:
-        coverage(*sys.argv[2:5], int(sys.argv[5]))
+        coverage(*sys.argv[2:5], *map(int, sys.argv[5:]))

@@ -20,13 +20,13 @@ class Plan:
 
     leaves: Leaves
     expected: Floats  # (leaves,)
-    factor: Floats  # (bins,): how likely a place is by its distance to a road
+    weight: Floats  # (cells,): the area of each, weighted by how likely a place is by its distance to a road
     guide: Guide | None = None  # what a prior says, if there is one
 
     @property
-    def tilt(self) -> Floats | None:
-        """How much likelier than by distance alone the prior makes each cell, (cells,)."""
-        return None if self.guide is None else self.guide.tilt
+    def tilted(self) -> Floats:
+        """The weight times how much likelier than by distance alone the prior makes each cell, (cells,)."""
+        return self.weight if self.guide is None else self.weight * self.guide.tilt
 
 
 HEAVY = 2.0  # standard deviations of the noise of a second count that a leaf or cell must have, to be worth one
@@ -73,7 +73,7 @@ def shared_out(noisy: NoisyCounts, expected: Floats, owner: Ints, people: Floats
 
 def count_pixels_again(vault: Respondent, raster: Raster, mass: Floats, share: Share) -> tuple[Raster, Floats]:
     """Return a raster on which pixels that stand out are places of their own, and the people at every place."""
-    of_cell = np.bincount(raster.entry_cell, mass, len(raster.column)).astype(np.float64)
+    of_cell = raster.sum(mass)
     size = raster.per_side**2
     cells = heaviest(of_cell, share, vault.points_per_unit, MOST_CELLS // size)
     noisy = vault.count(ChosenPixels(raster, cells), share)

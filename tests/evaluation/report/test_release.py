@@ -102,18 +102,22 @@ def test_an_empty_release_has_a_page_without_a_prediction(release: SyntheticPoin
 @pytest.mark.parametrize("method", ["ugrid-uni", "agrid-uni", "veil"])
 @pytest.mark.parametrize("epsilon", ["1", "0.2"])
 def test_the_prediction_is_near_what_is_measured(method: str, epsilon: str) -> None:
+    """Six squares of 500 m are right or wrong together, so that one release says little: three do."""
     world = city()
     real = people(world)
     lon, lat = world.projection.from_metres(real).T
-    vault = Vault.rehearse(_table(lon, lat), world, epsilon=epsilon, seed=3)
-    synthetic = synthesize(vault, method, seed=3)
-    xy = world.projection.to_metres(synthetic.coordinates)
+    found = []
+    for seed in (3, 4, 5):
+        synthetic = synthesize(Vault.rehearse(_table(lon, lat), world, epsilon=epsilon, seed=seed), method, seed=seed)
+        xy = world.projection.to_metres(synthetic.coordinates)
+        predicted = data_of(release_page(xy, world, synthetic.statement))["predicted"]
+        pair = Comparison(real[world.on_land(real)], xy, world)
+        found.append((predicted["values"], [shifted_cell_error(pair, cell=cell) for cell in predicted["at"]]))
 
-    predicted = data_of(release_page(xy, world, synthetic.statement))["predicted"]
+    guessed, measured = np.sum(found, axis=0)
 
-    for cell, guess in zip(predicted["at"], predicted["values"], strict=True):
-        measured = shifted_cell_error(Comparison(real[world.on_land(real)], xy, world), cell=cell)
-        assert 1 / 1.7 < guess / measured < 1.7
+    assert np.all(guessed / measured < 1.7)
+    assert np.all(measured / guessed < 1.7)
 
 
 def test_a_statement_without_margins_is_guessed_from_regions_or_not_at_all() -> None:
