@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 import pointveil as pv
 from pointveil.cells import Grid
 from pointveil.demo import city, write_people
-from pointveil.estimate import round_to_total
 from pointveil.partition import Budget, Counted, partitioner, settle
 from pointveil.placement import placement, shuffled_regions
 from pointveil.vault import Respondent
@@ -46,7 +45,7 @@ class InPairs:
         self, world: pv.World, counted: Counted, answers: None, count: int, rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return (count, 2) metres."""
-        region = shuffled_regions(round_to_total(counted.counts, count, rng), rng)
+        region = shuffled_regions(counted.counts, count, rng)
         return np.repeat(counted.land.pick(region[::2], rng), 2, axis=0)[:count]
 
 

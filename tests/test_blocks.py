@@ -63,6 +63,16 @@ def test_blocks_follow_the_same_counts(surveyed: Survey, monkeypatch: pytest.Mon
     assert np.abs(counts[0] - counts[1]).max() < 0.02 * 20_000
 
 
+@pytest.mark.parametrize(("wanted", "number"), [(0, 1), (1000, 1), (1001, 2), (2001, 4), (4600, 6)])
+def test_blocks_are_even_in_number_and_alike(wanted: int, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(releases, "DRAWN_AT_ONCE", 1000)
+
+    sizes = [block.stop - block.start for block in releases._blocks(wanted)]
+
+    assert (len(sizes), sum(sizes)) == (number, wanted)
+    assert max(sizes) - min(sizes) < number
+
+
 def test_what_is_laid_aside_has_no_name(surveyed: Survey, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 

@@ -140,17 +140,16 @@ def ask_all(
     vault = KnownTotal(asked_one, total)
     counted = method.partitioner.divide(vault, world, budget)
     asked = method.placement.ask(vault, world, counted, budget)
-    parts = tuple(vault.parts)
     if people is not None and people.points_margin is None:  # all that is known of points is what was counted
         full = max(counted.total, 1)
         known = {"points": full * people.max_points, "full_persons": full}
         people = people.model_copy(update=known)
     if not for_columns:
-        return Prepared(counted, asked, None, parts, people)
+        return Prepared(counted, asked, None, tuple(vault.parts), people)
     # Regions follow the released map: from places drawn of it, always the same, so that a recording finds them again.
     places = method.placement.draw(world, counted, asked, PLACES, np.random.default_rng(0))
     laws = learn_laws(vault, keep, epsilon, places, counted.total)
-    return Prepared(counted, asked, laws, parts, people)
+    return Prepared(counted, asked, laws, tuple(vault.parts), people)
 
 
 def ask_people(

@@ -24,7 +24,10 @@ Floats = NDArray[np.float64]
 CORNERS = 64  # of a quarter of a circle
 NO_MARGIN = "no margin: the statement of this release has none"
 BY_PERSON = "no margin: by person, busy persons weigh less than their points, and nothing tells by how much in a place"
-EVEN_GRID = "no margin: an even grid leaves people where nobody is, by more than can be told"
+WITHOUT = {
+    "ugrid-": "no margin: an even grid leaves people where nobody is, by more than can be told",
+    "clust-": "no margin: clusters reach into wide areas where hardly anybody is, by more than can be told",
+}  # methods, by how their names begin, and why
 OUTSIDE = "no margin: the area is outside of the world of this release; x (longitude) comes first"
 AREAS = (
     "a polygon, a GeoDataFrame or GeoSeries of polygons, (x, y, radius in metres), or bounds (west, south, east, north)"
@@ -72,8 +75,8 @@ def why_none(statement: Statement) -> str:
     """Return why a release has no margins."""
     if statement.people is not None:
         return BY_PERSON
-    even = statement.method is not None and statement.method.name.startswith("ugrid-")
-    return EVEN_GRID if even else NO_MARGIN
+    name = "" if statement.method is None else statement.method.name
+    return next((why for start, why in WITHOUT.items() if name.startswith(start)), NO_MARGIN)
 
 
 def estimate(rows: float, total_rows: int, area: float, statement: Statement, share: float = 1.0) -> Count:

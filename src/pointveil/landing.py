@@ -10,7 +10,6 @@ from pointveil.files.crs import transform
 from pointveil.files.lattice import snap, steps_per_unit
 from pointveil.world import World
 
-BLOCK = 2**16  # points at a time: the work stays in the processor's cache
 # (48, 2) the lattice steps around a point, the nearest first, in a fixed order.
 NEARBY = np.array(sorted(product(range(-3, 4), repeat=2), key=lambda step: max(map(abs, step)))[1:], dtype=np.float64)
 
@@ -28,9 +27,9 @@ def to_lattice(xy: NDArray[np.float64], world: World, crs: str, rng: np.random.G
         return world.on_land(metres.to_metres(back(coordinates)))
 
     coordinates, on_land = xy, np.empty(len(xy), dtype=bool)  # in place: there may be many
-    for block in blocks(len(xy), BLOCK):
-        coordinates[block] = snap(there(metres.from_metres(xy[block])), crs)
-        on_land[block] = dry(coordinates[block])
+    for block in blocks(len(xy)):
+        placed = snap(there(metres.from_metres(xy[block])), crs)
+        coordinates[block], on_land[block] = placed, dry(placed)
     wet = np.flatnonzero(~on_land)
     for step in NEARBY / steps_per_unit(crs):
         if not len(wet):

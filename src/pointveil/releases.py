@@ -24,6 +24,7 @@ from pointveil.checking import MOST_POINTS, check_drawing, check_world
 from pointveil.columns import DROP, PATTERNS, Column, Id, Time
 from pointveil.errors import BudgetError, InputError, PointveilWarning, StoppedError
 from pointveil.files.crs import is_geographic, short_name
+from pointveil.files.memory import return_memory
 from pointveil.keeping import draw_codes
 from pointveil.landing import to_lattice
 from pointveil.ledger import Ledger
@@ -37,7 +38,7 @@ from pointveil.synthetic import SyntheticPoints, check_crs, keep_columns
 from pointveil.terms import ReleaseTerms, SurveyTerms, on
 from pointveil.vault import NO_GATHERING, NoisyCounts, Vault
 
-DRAWN_AT_ONCE = 2**21  # points: more are drawn in blocks, each with a generator of its own
+DRAWN_AT_ONCE = 2**21  # points, at most: more are drawn in blocks, each with a generator of its own
 BLOCKS_PER_PART = 2  # of so many points, where executors draw
 WENT_ON = "not stopped, however small the noisy total: the operator said so beforehand (small)"
 ROWS_CHOSEN = "rows chosen by the operator (count), and not the noisy total"
@@ -134,6 +135,7 @@ def release(terms: ReleaseTerms) -> SyntheticPoints:
             parts = draw_apart(surveyed, order.session, count=order.count, seed=order.seed)
             written = parts.write(Path(order.output), key=order.key, ready=order.record)
         else:
+            surveyed.__dict__["prepared"] = surveyed.prepared._replace(parts=())  # for margins, which are known
             beside = order.output.parent if isinstance(order.output, Path) else None
             drawn = _drawn(surveyed, order.count, order.seed, terms.threads, beside)
             log.info("Writing")
@@ -182,12 +184,13 @@ def answer(order: Order) -> Survey:
     if isinstance(vault, Survey):
         return vault
     log.info("Asking the vault")
-    surveyed = survey(vault, order.method, ledger=ledger, small=bool(order.facts["small"]))
+    surveyed = _asked(vault, order.method, ledger=ledger, small=bool(order.facts["small"]))
+    charge = vault.charge
+    vault.close()  # before anything else is made of the answers, which takes memory, too
+    surveyed = _with_margins(surveyed)
     if order.states:
         about = {"operator_states": OperatorStates(**order.states)}
         surveyed = replace(surveyed, statement=surveyed.statement.model_copy(update=about))
-    charge = vault.charge
-    vault.close()
     if ledger is None or charge is None or charge.seed is None:
         return surveyed
     order.entry, order.seed = charge.entry, charge.seed
@@ -226,6 +229,11 @@ def survey(
     """
     if not hasattr(vault, "left"):
         raise InputError("Open the points first, with Vault.open(points, world, epsilon=1), or use release.")
+    return _with_margins(_asked(vault, method, ledger=ledger, small=small))
+
+
+def _asked(vault: Vault, method: str | Method, *, ledger: Ledger | None, small: bool) -> Survey:
+    """Return all answers that the method needs, without margins."""
     chosen = find_method(method)
     check_world(chosen, vault.world)
     if getattr(chosen.placement, "gathers", False) and not vault.gathers:
@@ -249,8 +257,13 @@ def survey(
     statement = vault.statement.model_copy(update=used)
     done = Survey(vault.world, chosen, tuple(recorder.answers), statement, vault.layout).bound()
     done.__dict__["prepared"] = prepared  # known already: no need to work it out again
+    return done
+
+
+def _with_margins(surveyed: Survey) -> Survey:
+    """Return it with what its statement says about margins, and say that this is being worked out."""
     log.info("Working out margins")
-    return with_margins(done)
+    return with_margins(surveyed)
 
 
 def _said_of(keep: tuple[Column, ...]) -> Iterator[str]:
@@ -276,8 +289,8 @@ def draw(
 ) -> SyntheticPoints:
     """Draw synthetic points; costs nothing, and the same seed gives the same points.
 
-    Many are drawn in blocks of two million, several at the same time, and laid aside in a temporary file until they are
-    written or looked at.
+    Many are drawn in blocks of up to two million, several at the same time, and laid aside in a temporary file until
+    they are written or looked at.
 
     Parameters
     ----------
@@ -312,7 +325,8 @@ def _drawn(
         coordinates, kept = _draw_block(survey, (slice(0, wanted), rng))
         return SyntheticPoints(coordinates, survey.layout, statement, kept)
     side = check_threads(threads)
-    parts = list(blocks(wanted, DRAWN_AT_ONCE))
+    return_memory()  # that margins took
+    parts = _blocks(wanted)
     chunks = side_by_side(partial(_draw_block, survey), zip(parts, rng.spawn(len(parts)), strict=True), side)
     return SyntheticPoints.laid_aside(chunks, survey.layout, statement, folder)
 
@@ -321,7 +335,7 @@ def draw_apart(survey: Survey, session: Any, *, count: int | None, seed: int) ->
     """Return the same drawing in parts that executors make; each attempt makes the generators of its blocks anew."""
     survey.check()
     wanted, statement = _to_draw(survey, count)
-    drawn = list(blocks(wanted, DRAWN_AT_ONCE)) or [slice(0, 0)]
+    drawn = _blocks(wanted)
 
     def one(number: int) -> SyntheticPoints:
         places = range(len(drawn))[number * BLOCKS_PER_PART : (number + 1) * BLOCKS_PER_PART]
@@ -332,6 +346,13 @@ def draw_apart(survey: Survey, session: Any, *, count: int | None, seed: int) ->
         return joined([SyntheticPoints(places, survey.layout, statement, kept) for places, kept in made])
 
     return Parts(one, -(-len(drawn) // BLOCKS_PER_PART), session, survey.layout, statement)
+
+
+def _blocks(wanted: int) -> list[slice]:
+    """Return the blocks in which so many points are drawn: one, or an even number alike, so that two threads end so."""
+    if wanted <= DRAWN_AT_ONCE:
+        return [slice(0, wanted)]
+    return list(blocks(wanted, -(-wanted // (2 * -(-wanted // (2 * DRAWN_AT_ONCE))))))
 
 
 def _to_draw(survey: Survey, count: int | None) -> tuple[int, Statement]:

@@ -323,8 +323,8 @@ class _LaidAside(SyntheticPoints):
     def chunks(self) -> Iterator[Chunk]:
         """Yield them from the file."""
         for table in vars(self)["laid"]:
-            places = np.array([table.column(axis).to_numpy() for axis in range(2)]).T
-            yield Chunk(places, table.select(range(2, table.num_columns)) if table.num_columns > 2 else None)
+            places = np.asarray(table.column(0).chunk(0).flatten()).reshape(-1, 2)  # without a copy
+            yield Chunk(places, table.select(range(1, table.num_columns)) if table.num_columns > 1 else None)
 
 
 def _as_table(chunk: Chunk) -> pa.Table:
@@ -332,8 +332,8 @@ def _as_table(chunk: Chunk) -> pa.Table:
     import pyarrow as pa
 
     names, columns = ([], []) if chunk.table is None else (chunk.table.column_names, chunk.table.columns)
-    places = map(pa.array, np.ascontiguousarray(chunk.coordinates.T))
-    return pa.table([*places, *columns], names=["x", "y", *names])
+    places = pa.FixedSizeListArray.from_arrays(np.ascontiguousarray(chunk.coordinates).ravel(), 2)  # without a copy
+    return pa.table([places, *columns], names=["xy", *names])
 
 
 def _import(package: str) -> Any:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pointveil.cells.arrays import BLOCK
-from pointveil.estimate import project_parts, project_to_total, reconcile, round_to_total
+from pointveil.cells.arrays import BLOCK, Floats
+from pointveil.estimate import members_of_total, project_parts, project_to_total, reconcile, round_to_total
 
 OWNER = np.array([0, 0, 0, 0, 1])
 
@@ -79,3 +79,27 @@ def test_counts_are_rounded_some_at_a_time_as_all_at_once(count: int) -> None:
     rounded = round_to_total(expected, total, np.random.default_rng(2))
 
     assert (rounded == np.diff(marks, prepend=0)).all()
+    owner = members_of_total(expected, total, np.random.default_rng(2))
+    assert owner.tolist() == np.repeat(np.arange(count), rounded).tolist()
+
+
+@pytest.mark.parametrize("expected", [np.zeros(0), np.zeros(3), np.array([0.0, 2.5, 0.0])])
+@pytest.mark.parametrize("total", [-1, 0, 2])
+def test_whom_nobody_expects_belongs_nowhere(expected: Floats, total: int) -> None:
+    rounded = round_to_total(expected, total, np.random.default_rng(1))
+
+    owner = members_of_total(expected, total, np.random.default_rng(1))
+
+    assert owner.tolist() == np.repeat(np.arange(len(expected)), rounded).tolist()
+
+
+@pytest.mark.parametrize("count", [1, BLOCK, 2 * BLOCK + 5])
+def test_what_falls_below_zero_is_found_some_at_a_time_as_all_at_once(count: int) -> None:
+    counts = np.random.default_rng(1).normal(1, 5, count) ** 3
+    ordered = np.sort(counts)[::-1]
+    excess = (np.cumsum(ordered) - count) / np.arange(1, count + 1)
+    taken = excess[max(int(np.count_nonzero(ordered > excess)), 1) - 1]
+
+    projected = project_to_total(counts, count)
+
+    assert (projected == np.maximum(counts - taken, 0.0)).all()

@@ -1,20 +1,22 @@
 """Each step from noisy counts to expected people, with a number worked by hand."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter
 
-from pointveil.cells import Bools, Leaves
-from pointveil.estimate import context
+from pointveil.cells import Bools, Leaves, arrays, raster
+from pointveil.estimate import road_law, tiles
 from pointveil.estimate.context import neighbour_ratios, own_weight, regress
-from pointveil.estimate.posterior import Estimates, denoise, likeliest_law, posterior
-from pointveil.estimate.road_law import Pieces, at_most, fit_factors, grouped, learn_road_law, settle, shrink
+from pointveil.estimate.posterior import Estimates, _chained, denoise, likeliest_law, posterior
+from pointveil.estimate.road_law import at_most, fit_factors, learn_road_law, settle, shrink
 from pointveil.estimate.totals import block_doubts, fuse_blocks, match_the_total, match_totals, within_noise
 from pointveil.files.crs import DEGREES
 from pointveil.ground import leaves_from_levels, raster_of
 from pointveil.partition import veil
-from pointveil.partition.veil import cell_weights, scaled_to, shared_rounding, significant, smooth_rate
+from pointveil.partition.veil import cell_weights, scaled_to, shared_rounding, significant, smooth_rate, tables
 from pointveil.vault import NoisyCounts
 from pointveil.world import World
 
@@ -72,10 +74,43 @@ def test_the_likeliest_law_is_that_of_plain_expectation_maximisation(epsilon: fl
     for _ in range(80):
         law = law * (likelihood.T @ (times / (likelihood @ law)))
         law /= law.sum()
+    shares = np.bincount(np.maximum(seen, 0), times / times.sum(), len(truths))
 
-    found = likeliest_law(seen, times, truths, epsilon)
+    of_two = likeliest_law(np.tile(truths, 2), np.append(shares, shares[::-1]), epsilon)
 
-    assert found == pytest.approx(law, rel=1e-9, abs=1e-12)
+    assert of_two[: len(truths)] == pytest.approx(law, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize(("epsilon", "mean"), [(0.001, 40.0), (0.3, 900.0), (5.0, 3.0), (40.0, 2000.0)])
+def test_the_posterior_is_that_of_all_likelihoods_times_the_law(epsilon: float, mean: float) -> None:
+    rng = np.random.default_rng(3)
+    noise = rng.geometric(-np.expm1(-epsilon), (2, 1000))
+    noisy = rng.exponential(mean, 1000).astype(np.int64) + noise[0] - noise[1]
+    truths, shares, place = _chained(np.maximum(noisy, 0), np.zeros(1000, dtype=np.int64))
+    given = np.exp(-epsilon * np.abs(truths[place, None] - truths)) * likeliest_law(truths, shares, epsilon)
+    given /= given.sum(axis=1, keepdims=True)
+    mean_of = given @ truths
+
+    estimates = posterior(noisy, epsilon)
+
+    running = np.cumsum(given, axis=1)
+    middle = np.argmax(running >= 0.5, axis=1)
+    row = np.arange(1000)
+    median = truths[middle] + 0.5 - (running[row, middle] - 0.5) / given[row, middle]
+    assert estimates.mean == pytest.approx(mean_of, rel=1e-9, abs=1e-12)
+    assert estimates.variance == pytest.approx(np.maximum(given @ truths**2 - mean_of**2, 1e-3), rel=1e-4)
+    assert estimates.median == pytest.approx(np.maximum(median, 0), abs=1e-6)
+
+
+def test_kinds_do_not_learn_from_each_other() -> None:
+    rng = np.random.default_rng(5)
+    noisy, kind = rng.integers(-5, 900, 3000), rng.integers(0, 3, 3000)
+
+    together = posterior(noisy, 0.5, 1, kind)
+
+    for number in range(3):
+        alone = posterior(noisy[kind == number], 0.5)
+        assert np.array(together)[:, kind == number] == pytest.approx(np.array(alone), rel=1e-6)
 
 
 def test_a_noisy_count_that_no_noise_explains_has_an_estimate_all_the_same() -> None:
@@ -92,7 +127,7 @@ def test_a_leafs_own_count_does_not_enter_its_neighbourhood(blocks: Leaves) -> N
 
     ratios = neighbour_ratios(noisy, prior, blocks)
 
-    assert ratios[1000] == pytest.approx(0, abs=0.01 * 500 / len(blocks) * 50)
+    assert ratios[:, 1000] == pytest.approx(0, abs=0.01 * 500 / len(blocks) * 50)
     assert ratios.max() > 1
 
 
@@ -101,31 +136,81 @@ def test_neighbourhoods_are_the_same_tile_by_tile(blocks: Leaves, monkeypatch: p
     noisy, prior = rng.normal(3, 2, len(blocks)), rng.gamma(2, size=len(blocks))
 
     whole = neighbour_ratios(noisy, prior, blocks)
-    monkeypatch.setattr(context, "TILE", 16)
+    monkeypatch.setattr(tiles, "TILE", 16)
+    monkeypatch.setattr(tiles, "TILES", 3)
     tiled = neighbour_ratios(noisy, prior, blocks)
 
     assert tiled == pytest.approx(whole, rel=1e-9)
-    assert (neighbour_ratios(noisy, prior, blocks, more=2)[:, :-2] == tiled).all()
+    assert (neighbour_ratios(noisy, prior, blocks, more=2)[:-2] == tiled).all()
 
 
-def test_densities_are_the_same_strip_by_strip(blocks: Leaves, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("width", [0.7, 4.0])
+def test_tiles_are_blurred_as_by_a_gaussian_filter(blocks: Leaves, width: float) -> None:
+    field = np.random.default_rng(1).random((64, 64))
+    expected = gaussian_filter(field, width, mode="constant", truncate=3.0)
+    blurred = tiles.Filtered.by(field, tiles.gaussian(5.0, 3.0), tiles.gaussian(width, 3.0))[1]
+
+    for some in tiles.tiles_of(blocks.column[5:], blocks.row[5:]):
+        column, row = (axis[5:][some.here] for axis in (blocks.column, blocks.row))
+        assert some.of(blurred) == pytest.approx(expected[column, row])
+
+
+def test_leaves_are_tabled_some_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    leaves = veil.squares_of(raster_of(world, 16.0, 8), 2)
+    cells = leaves.raster
+    leaf = leaves.leaf_of[cells.entry_cell].astype(np.int64)
+    expected = np.bincount(leaf * cells.bins + cells.entry_bin, cells.entry_area, len(leaves) * cells.bins)
+    monkeypatch.setattr(veil, "BLOCK", 7)
+
+    found = list(tables(leaves, cells.entry_area))
+
+    assert len(found) > 10
+    assert np.concatenate(found).ravel() == pytest.approx(expected)
+
+
+def test_a_law_is_learned_some_regions_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = np.random.default_rng(1).random((40, 3))
+    people, distances = 100 * table.sum(axis=1), counts([3000, 1500, 1000])
+    whole = learn_road_law([table], people, distances)
+    monkeypatch.setattr(road_law, "MOST_FITTED", 40)  # every third
+    thinned = learn_road_law([table], people, distances)
+
+    parts = learn_road_law([table[:7], table[7:8], table[8:]], people, distances)
+
+    assert thinned.people == pytest.approx(whole.people)
+    assert parts.factor == pytest.approx(thinned.factor)
+    assert parts.factor != pytest.approx(whole.factor, rel=1e-6)
+
+
+def test_a_distance_that_no_fitted_region_has_is_as_likely_as_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = np.random.default_rng(1).random((40, 3)) + 0.5
+    table[::3, 2] = 0.0
+    people = 100 * table.sum(axis=1)
+    monkeypatch.setattr(road_law, "MOST_FITTED", 40)  # every third
+
+    found = learn_road_law([table], people, counts(np.rint(100 * table.sum(axis=0)).astype(int).tolist()))
+
+    assert found.factor.min() > 0.8
+
+
+def test_densities_are_the_same_tile_by_tile(blocks: Leaves, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     people, weight = rng.gamma(2, size=len(blocks)), rng.gamma(2, size=len(blocks))
 
     whole = smooth_rate(blocks, people, weight, 1.0)
-    monkeypatch.setattr(veil, "STRIP", 7)
-    strips = smooth_rate(blocks, people, weight, 1.0)
+    monkeypatch.setattr(tiles, "TILE", 8)
+    tiled = smooth_rate(blocks, people, weight, 1.0)
 
-    assert strips == pytest.approx(whole, rel=1e-9)
+    assert tiled == pytest.approx(whole, rel=1e-9)
 
 
 def test_cells_are_weighed_some_entries_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    raster = raster_of(world, 16.0, 8)
-    factor = np.random.default_rng(1).random(raster.bins)
-    expected = np.bincount(raster.entry_cell, raster.entry_area * factor[raster.entry_bin])
-    monkeypatch.setattr(veil, "BLOCK", 7)
+    cells = raster_of(world, 16.0, 8)
+    factor = np.random.default_rng(1).random(cells.bins)
+    expected = np.bincount(cells.entry_cell, cells.entry_area * factor[cells.entry_bin])
+    monkeypatch.setattr(raster, "blocks", partial(arrays.blocks, size=7))
 
-    assert cell_weights(raster, factor) == pytest.approx(expected)
+    assert cell_weights(cells, factor) == pytest.approx(expected)
 
 
 def test_the_middle_weight_of_a_wide_filter_is_that_of_the_normal_law() -> None:
@@ -134,11 +219,11 @@ def test_the_middle_weight_of_a_wide_filter_is_that_of_the_normal_law() -> None:
 
 def test_regression_finds_the_feature_that_counts_follow() -> None:
     rng = np.random.default_rng(3)
-    feature = rng.uniform(1, 10, (2000, 1))
+    feature = rng.uniform(1, 10, 2000)
 
-    fit = regress(2 * feature[:, 0] + rng.normal(0, 1, 2000), np.column_stack([feature, np.ones(2000)]), 1.0)
+    fit = regress(2 * feature + rng.normal(0, 1, 2000), np.vstack([feature, np.ones(2000)]), 1.0)
 
-    assert fit == pytest.approx(2 * feature[:, 0], abs=0.3)
+    assert fit == pytest.approx(2 * feature, abs=0.3)
 
 
 def test_denoising_brings_counts_nearer_to_the_truth(blocks: Leaves) -> None:
@@ -209,17 +294,17 @@ def test_shrinking_takes_a_gap_that_noise_explains_and_keeps_one_that_it_does_no
 
 def test_the_road_law_reproduces_the_histogram() -> None:
     """One region, two bins of equal area, 30 people near and 10 far: the far factor is a third."""
-    pieces = Pieces(np.array([0, 0]), np.array([0, 1]), np.array([50.0, 50.0]))
+    table = np.array([[50.0, 50.0]])
 
-    factor = fit_factors(pieces, np.array([40.0]), np.array([30.0, 10.0]))
+    factor = fit_factors(table, np.array([40.0]), np.array([30.0, 10.0]))
 
     assert factor == pytest.approx([1, 1 / 3])
 
 
 def test_the_law_is_learned_from_a_noisy_histogram() -> None:
-    pieces = grouped(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), 2, np.array([1.0, 3.0, 2.0, 2.0]))
+    table = np.array([[1.0, 3.0], [2.0, 2.0]])
 
-    law = learn_road_law(pieces, np.array([400.0, 400.0]), counts([700, 100]))
+    law = learn_road_law([table], np.array([400.0, 400.0]), counts([700, 100]))
 
     assert law.people.sum() == pytest.approx(800)
     assert law.factor[0] == 1
@@ -228,12 +313,10 @@ def test_the_law_is_learned_from_a_noisy_histogram() -> None:
 
 def test_a_bin_that_noise_overfilled_does_not_spoil_the_law_of_the_others() -> None:
     """Forty regions have near and far places, one with ten people also has remote ones; noise puts 300 people there."""
-    region = np.append(np.repeat(np.arange(40), 2), 40)
-    bin_ = np.append(np.tile([0, 1], 40), 2)
-    pieces = Pieces(region, bin_, np.ones(81))
+    table = np.vstack([np.tile([1.0, 1.0, 0.0], (40, 1)), [0.0, 0.0, 1.0]])
     people = np.append(np.full(40, 100.0), 10.0)
 
-    law = learn_road_law(pieces, people, counts([3000, 700, 300], "0.02"))
+    law = learn_road_law([table], people, counts([3000, 700, 300], "0.02"))
 
     assert law.people[2] <= 5
     assert law.people.sum() == pytest.approx(4010)
@@ -242,9 +325,9 @@ def test_a_bin_that_noise_overfilled_does_not_spoil_the_law_of_the_others() -> N
 
 def test_a_bin_may_have_nearly_everybody_if_noise_does_not_explain_it() -> None:
     """Records that were put onto the streets: 990 in 1,000 are in the first bin."""
-    pieces = Pieces(np.array([0, 0]), np.array([0, 1]), np.array([1.0, 99.0]))
+    table = np.array([[1.0, 99.0]])
 
-    law = learn_road_law(pieces, np.array([1000.0]), counts([990, 10], 1))
+    law = learn_road_law([table], np.array([1000.0]), counts([990, 10], 1))
 
     assert law.people[0] > 980
 
@@ -257,33 +340,33 @@ def test_what_is_cut_off_goes_to_the_others_where_it_can() -> None:
 
 def test_squares_and_distances_are_both_right_in_the_end_if_they_can_be() -> None:
     """Two squares with other laws of distance: one factor for both moves people between them; in turn, it does not."""
-    pieces = Pieces(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([80.0, 20.0, 30.0, 70.0]))
+    table = np.array([[80.0, 20.0], [30.0, 70.0]])
 
-    by_square, by_bin = settle(pieces, np.array([100.0, 100.0]), np.ones(2, dtype=bool), np.array([150.0, 50.0]), 0.01)
-    people = pieces.area * by_square[pieces.region] * by_bin[pieces.bin]
+    by_square, by_bin = settle(table, np.array([100.0, 100.0]), np.ones(2, dtype=bool), np.array([150.0, 50.0]), 0.01)
+    people = table * by_square[:, None] * by_bin
 
-    assert np.bincount(pieces.region, people) == pytest.approx([100, 100], rel=1e-9)
-    assert np.bincount(pieces.bin, people) == pytest.approx([150, 50], abs=0.02)
+    assert people.sum(axis=1) == pytest.approx([100, 100], rel=1e-9)
+    assert people.sum(axis=0) == pytest.approx([150, 50], abs=0.02)
 
 
 @pytest.mark.parametrize("held", [np.array([True, True]), np.array([False, False])], ids=["clear", "unclear"])
 def test_where_both_cannot_be_right_squares_clearly_above_zero_win_over_distances(held: Bools) -> None:
     """All of the second square's places are far, but the histogram wants nobody there."""
-    pieces = Pieces(np.array([0, 1]), np.array([0, 1]), np.array([50.0, 50.0]))
+    table = np.diag([50.0, 50.0])
 
-    by_square, by_bin = settle(pieces, np.array([50.0, 50.0]), held, np.array([100.0, 0.0]), 1.0)
+    by_square, by_bin = settle(table, np.array([50.0, 50.0]), held, np.array([100.0, 0.0]), 1.0)
 
-    people = pieces.area * by_square[pieces.region] * by_bin[pieces.bin]
+    people = np.diag(table * by_square[:, None] * by_bin)
     assert people == pytest.approx([50, 50] if held[1] else [100, 0], abs=0.1)
 
 
 def test_squares_too_unsure_of_their_own_totals_keep_one_together_so_that_nobody_is_lost() -> None:
     """The first square is sure, and has too few places far away for what the histogram wants; the others give none."""
-    pieces = Pieces(np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 1]), np.array([99.0, 1.0, 2.0, 8.0, 10.0]))
+    table = np.array([[99.0, 1.0], [2.0, 8.0], [0.0, 10.0]])
     held = np.array([True, False, False])
 
-    by_square, by_bin = settle(pieces, np.array([100.0, 10.0, 10.0]), held, np.array([115.0, 5.0]), 0.01)
-    people = np.bincount(pieces.region, pieces.area * by_square[pieces.region] * by_bin[pieces.bin])
+    by_square, by_bin = settle(table, np.array([100.0, 10.0, 10.0]), held, np.array([115.0, 5.0]), 0.01)
+    people = (table * by_square[:, None] * by_bin).sum(axis=1)
 
     assert people[0] == pytest.approx(100)
     assert people[1:].sum() == pytest.approx(20)

@@ -9,6 +9,7 @@ from scipy.ndimage import uniform_filter
 from pointveil.ground import raster_of
 from pointveil.partition import PlaceMasses
 from pointveil.placement import Density, evening
+from pointveil.placement.base import shuffled
 from pointveil.world import World
 
 
@@ -71,12 +72,34 @@ def test_points_move_a_little_until_squares_have_what_is_expected(
     running, count = np.cumsum(masses.mass), 2000
     part = running[-1] / count
     at = np.sort(np.random.default_rng(2).random(count)) * part + np.arange(count) * part
+    moved = at.copy()
 
-    moved = evening.even_out(masses.raster, masses.mass, running, at, np.random.default_rng(3))
+    evening.even_out(masses.raster, masses.mass, running, moved, np.random.default_rng(3))
 
     assert np.abs(moved - at).max() <= part
     assert (moved != at).mean() > 0.02
     assert gap(masses, moved, 6) < 0.8 * gap(masses, at, 6)
+
+
+def test_points_stay_where_squares_have_so_many_that_one_does_not_show(
+    masses: PlaceMasses, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(evening, "MANY", 0)
+    running = np.cumsum(masses.mass)
+    at = np.linspace(0, running[-1], 2000, endpoint=False)
+    moved = at.copy()
+
+    evening.even_out(masses.raster, masses.mass, running, moved, np.random.default_rng(3))
+
+    assert (moved == at).all()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 1000, 1024, 1025])
+def test_a_random_order_has_every_number_once(count: int) -> None:
+    order = shuffled(np.arange(count), np.random.default_rng(1))
+
+    assert (np.sort(order) == np.arange(count)).all()
+    assert count < 1000 or abs(np.corrcoef(order, np.arange(count))[0, 1]) < 0.15  # wrong once in 100,000 orders
 
 
 def test_the_order_tells_nothing(masses: PlaceMasses, world: World) -> None:

@@ -435,8 +435,8 @@ LINES = (
     Line(
         "far offsets by the nearest record",
         "cells.street_offsets",
-        "np.searchsorted(self.beyond, near.offset[far],",
-        "np.searchsorted(self.beyond, near.offset[far] - min(near.offset.min(initial=1e9), 1e9),",
+        "reached(self.beyond[1:], near.offset[far])",
+        "reached(self.beyond[1:], near.offset[far] - min(near.offset.min(initial=1e9), 1e9))",
         probes.cells_look_at_one_record_at_a_time,
     ),
     Line(

@@ -118,8 +118,9 @@ class Guard:
         if plain.ndim >= 2 and plain.shape[-1] == 2:
             rows = plain.reshape(-1, 2)
             return any((float(x), float(y)) in self._pairs for x, y in rows[self._has(rows[:, 0])])
-        # One coordinate alone may be met by chance; many of them are not.
-        return plain.ndim == 1 and len(plain) > 4 and bool(self._has(plain).mean() > 0.5)
+        # One coordinate alone may be met by chance, as often as it is repeated; many different ones are not.
+        different = np.unique(plain) if plain.ndim == 1 else plain[:0]
+        return len(different) > 4 and bool(self._has(different).mean() > 0.5)
 
     def _has(self, values: NDArray[Any]) -> NDArray[np.bool_]:
         known = self._known

@@ -80,7 +80,7 @@ def test_a_survey_without_an_edition_is_refused_and_the_version_named() -> None:
 @pytest.mark.parametrize(
     "raise_edition",
     [
-        lambda patch: patch.setattr("pointveil.surveys.DRAWING", "3"),
+        lambda patch: patch.setattr("pointveil.surveys.DRAWING", "4"),
         lambda patch: patch.setattr("pointveil.surveys.LAND", "3"),
         lambda patch: patch.setattr(pv.UniformGrid, "edition", 2, raising=False),
         lambda patch: patch.setattr(pv.Uniform, "edition", 2, raising=False),
@@ -97,7 +97,7 @@ def test_surveys_and_requests_of_another_edition_are_refused(
     pv.release_survey(people, world, output=survey, **options)
     pv.release(people, world, **charged)
     assert pv.Survey.read(survey).statement.edition == {
-        "method": "UniformGrid 1, Uniform 1", "drawing": "2", "land": "2",
+        "method": "UniformGrid 1, Uniform 1", "drawing": "3", "land": "2",
     }  # fmt: skip
 
     raise_edition(monkeypatch)

@@ -322,3 +322,15 @@ def test_a_request_that_is_charged_once_is_not_answered_twice(people: Coordinate
     account = Ledger().find("monthly")
     assert account is not None
     assert account.spent == 2
+
+
+def test_a_count_is_answered_though_another_thread_drops_what_was_counted(people: Coordinates, world: World) -> None:
+    class Asked(Everywhere):
+        def __getattr__(self, name: str) -> object:
+            if name == "key":  # between the count and its use
+                vault._Vault__held = {}  # type: ignore[attr-defined]
+            raise AttributeError(name)
+
+    vault = Vault.open(frame(people), world, epsilon=1, ledger=None)
+
+    assert len(vault.count(Asked(), WHOLE).values) == 1

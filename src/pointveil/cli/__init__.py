@@ -1,5 +1,6 @@
 """The command line, a file for each command: handed options and the names of files, never a record."""
 
+import atexit
 import gc
 import importlib
 import inspect
@@ -77,6 +78,9 @@ def main(arguments: list[str] | None = None) -> None:
 def start_fast(words: list[str]) -> None:
     """Let a process of our own load what these words ask for, and no more."""
     gc.set_threshold(50_000)  # loading a library makes many objects, and hardly any to throw away
+    atexit.register(gc.freeze)  # at the end all goes anyway: nothing needs to be looked through
+    # The threads of linear algebra would wait for work in a loop: there is little of it, and ours work side by side.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Where they are installed, pyogrio and pyarrow load libraries of frames for the use of others, which takes a third
     # of the start. A plug-in may be such another, and Spark is one.
     alone = words[:1] and words[0] in FRAMELESS and not any(word.startswith("--engine") for word in words)

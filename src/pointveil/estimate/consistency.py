@@ -1,5 +1,7 @@
 """Make noisy counts non-negative, consistent and whole, without losing or inventing people."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from pointveil.cells import Floats, Ints, blocks
@@ -11,14 +13,19 @@ def project_to_total(counts: Floats, total: float) -> Floats:
     # would keep all the upward noise and none of the downward, and so invent people.
     if total <= 0 or not len(counts):
         return np.zeros(len(counts))
-    ordered = np.sort(counts)[::-1]
-    # What each count must give up if it and all larger ones were the only ones above zero.
-    excess = np.cumsum(ordered, dtype=np.float64)  # in place from here on: there may be many
-    excess -= total
-    excess /= np.arange(1, len(ordered) + 1)
+    ordered, stay, reached = np.sort(counts.astype(np.float64, copy=False))[::-1], 0, 0.0
+    for block in blocks(len(ordered)):  # some at a time: there may be many
+        excess = ordered[block].copy()
+        excess[0] += reached
+        reached = np.cumsum(excess, out=excess)[-1]
+        # What each count must give up if it and all larger ones were the only ones above zero.
+        excess -= total
+        excess /= np.arange(block.start + 1, block.stop + 1)
+        stay += int(np.count_nonzero(ordered[block] > excess))
+        ordered[block] = excess
     # The counts that stay above zero are the first few; at least one does, even if a tiny total is lost in rounding.
-    taken = excess[max(int(np.count_nonzero(ordered > excess)), 1) - 1]
-    return np.asarray(np.maximum(counts - taken, 0.0), dtype=np.float64)
+    left = counts - ordered[max(stay, 1) - 1]
+    return np.asarray(np.maximum(left, 0.0, out=left), dtype=np.float64)
 
 
 def reconcile(wholes: Floats, whole_variance: float, parts: Floats, part_variance: float, owner: Ints) -> Floats:
@@ -62,13 +69,38 @@ def project_parts(parts: Floats, owner: Ints, totals: Floats) -> Floats:
 
 def round_to_total(expected: Floats, total: int, rng: np.random.Generator) -> Ints:
     """Return whole counts (n,) that add up to `total`, each within one of its share (systematic sampling)."""
+    whole, before = np.zeros(len(expected), dtype=np.int64), 0
+    for block, marks in _marks(expected, total, rng):
+        whole[block] = np.diff(marks, prepend=before)
+        before = marks[-1]
+    return whole
+
+
+def members_of_total(expected: Floats, total: int, rng: np.random.Generator) -> Ints:
+    """Return the number of the count that each of `total` people belongs to, (total,), in order.
+
+    This is `round_to_total` written out, without an array of all counts, of which there may be many.
+    """
+    owner, before = np.empty(max(total, 0), dtype=np.int64), 0
+    for block, marks in _marks(expected, total, rng):
+        ends = marks.astype(np.int64)
+        ends -= before
+        here = owner[before : before + ends[-1]]
+        # How many counts end with each person or before; who comes next belongs to the one after these.
+        np.cumsum(np.bincount(ends)[: len(here)], out=here)
+        here += block.start
+        before += len(here)
+    return owner[:before]
+
+
+def _marks(expected: Floats, total: int, rng: np.random.Generator) -> Iterator[tuple[slice, Floats]]:
+    """Yield blocks of counts, with how many people there are up to the end of each; nothing if there are none."""
     # One random offset slides a comb of whole numbers along the running sum. So each count is right on average, and
     # neighbouring counts make up for each other's rounding: sums over an area are within one person, too.
     mass = float(expected.sum())
     if total <= 0 or mass <= 0:
-        return np.zeros(len(expected), dtype=np.int64)
-    whole, offset = np.empty(len(expected), dtype=np.int64), rng.random()
-    reached, mark = 0.0, 0.0
+        return
+    offset, reached = rng.random(), 0.0
     for block in blocks(len(expected)):
         marks = expected[block].astype(np.float64)
         marks[0] += reached
@@ -80,6 +112,4 @@ def round_to_total(expected: Floats, total: int, rng: np.random.Generator) -> In
         np.minimum(marks, total, out=marks)
         if block.stop == len(expected):
             marks[-1] = total  # the sum of many floats may miss it by a rounding
-        whole[block] = np.diff(marks, prepend=mark)
-        mark = marks[-1]
-    return whole
+        yield block, marks

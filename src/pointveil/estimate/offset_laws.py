@@ -9,7 +9,7 @@ import numpy as np
 from pointveil.cells import ON_THE_ROAD, EdgeOffsets, Floats, Ints, KindOffsets
 from pointveil.cells.arrays import by_group
 from pointveil.estimate.consistency import project_to_total
-from pointveil.estimate.road_law import fit_factors, grouped, shrink
+from pointveil.estimate.road_law import fit_factors, shrink
 from pointveil.vault import NoisyCounts
 
 STANDS_OUT = 2  # how many standard deviations of the noise a bin of a single edge must have to be believed
@@ -32,10 +32,14 @@ class OffsetLaws:
         offset = np.zeros(len(edge))
         for own in np.split(order, np.flatnonzero(np.diff(law[order])) + 1) if len(edge) else ():
             number = law[own[0]]
-            quantile = (rng.permutation(len(own)) + rng.random(len(own))) / len(own)
+            rank, within = rng.permutation(len(own)), np.empty(len(own))
+            within[rank] = rng.random(len(own))
             running = np.concatenate([[0.0], np.cumsum(self.shares[number])])
-            offset[own] = np.interp(quantile, running, self.borders[number])
-        return np.where(offset < ON_THE_ROAD, 0.0, offset)
+            # Rising numbers are looked up four times as fast.
+            rising = np.interp((np.arange(len(own)) + within) / len(own), running, self.borders[number])
+            offset[own] = rising.take(rank)
+        offset[offset < ON_THE_ROAD] = 0.0
+        return offset
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +63,10 @@ class FarLaw:
         even = np.bincount(bin_, (people / np.maximum(choices, 1))[owner], len(self.borders)).astype(np.float64)
         scale = self.people / max(float(even.sum()), 1e-9)
         wanted = project_to_total(shrink(self.noisy, even * scale, self.variance), self.people)
-        pieces = grouped(owner, bin_, len(self.borders), np.ones(len(owner)))
+        bins = len(self.borders)
+        table = np.bincount(owner * bins + bin_, minlength=len(people) * bins).reshape(-1, bins)
         wanted = np.where(even > 0, wanted / scale, 0.0) if scale > 0 else even
-        return fit_factors(pieces, people, wanted)[bin_]
+        return fit_factors(table.astype(np.float64), people, wanted)[bin_]
 
 
 def kind_laws(beside: NoisyCounts, offsets: KindOffsets, people: Floats, far_people: float) -> OffsetLaws:

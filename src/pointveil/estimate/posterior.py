@@ -1,18 +1,20 @@
 """The posterior of true counts, given noisy counts of many similar regions (empirical Bayes)."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from pointveil.cells import Floats, Ints, Leaves, blocks
+from pointveil.cells import Floats, Ints, Leaves
 from pointveil.estimate.context import expect_from_neighbours
 from pointveil.vault import NoisyCounts
 
 ROUNDS = 80
 MOST_KINDS, LEAST_OF_A_KIND = 50, 400  # groups of similar leaves, and leaves in each
 FINE_UP_TO, ALL_UP_TO = 400, 600  # beyond 600 people only true counts up to 400, and the noisy ones, are considered
-ENTRIES = 2**20  # of the table of noisy and true counts at a time: a bound on memory
-LEAST = np.exp(-600.0)  # what a count is likely at least, so that it never becomes zero
+MOST_SORTED = 2**18  # counts; of more, some tell where one kind ends and the next begins
+ENTRIES = 2**20  # of a table of all values: a bound on memory
+LEAST = 1e-300  # what is likely at least, so that nothing is divided by zero
 
 
 class Estimates(NamedTuple):
@@ -34,85 +36,119 @@ def denoise(noisy: NoisyCounts, prior: Floats, leaves: Leaves) -> Estimates:
 
 def posterior_by_kind(noisy: NoisyCounts, expected: Floats) -> Estimates:
     """Return the posterior of each true count, sorted into kinds by what was expected, (n,) people."""
-    order = np.argsort(expected, kind="stable")
-    kinds = int(np.clip(len(order) // LEAST_OF_A_KIND, 1, MOST_KINDS))
-    result = np.empty((3, len(order)))
-    for kind in np.array_split(order, kinds):
-        result[:, kind] = posterior(noisy.values[kind], float(noisy.noise_epsilon), noisy.parts)
-    return Estimates(*result)
+    kinds = int(np.clip(len(expected) // LEAST_OF_A_KIND, 1, MOST_KINDS))
+    return posterior(noisy.values, float(noisy.noise_epsilon), noisy.parts, _alike(expected, kinds))
 
 
-def posterior(noisy: Floats | Ints, epsilon: float, parts: int = 1) -> Estimates:
-    """Return the posterior of each true count, given (n,) noisy counts that share one unknown distribution.
+def _alike(expected: Floats, kinds: int) -> Ints:
+    """Return the kind of each, (n,): about equally many, which expect about the same."""
+    some = np.sort(expected[:: len(expected) // MOST_SORTED | 1])
+    return np.searchsorted(some[np.arange(1, kinds) * len(some) // kinds], expected, side="right")
 
-    Counts are multiples of one over `parts`.
+
+def posterior(noisy: Floats | Ints, epsilon: float, parts: int = 1, kind: Ints | None = None) -> Estimates:
+    """Return the posterior of each true count, given (n,) noisy counts; those of a kind share one unknown distribution.
+
+    Counts are multiples of one over `parts`. Without `kind`, (n,) numbers, all are of one.
     """
-    whole = _posterior(np.rint(noisy * parts).astype(np.int64), epsilon / parts)
-    return Estimates(whole.median / parts, whole.mean / parts, whole.variance / parts**2)
-
-
-def _posterior(noisy: Ints, epsilon: float) -> Estimates:
     # The distribution of true counts under which the noisy ones are most likely is found by expectation maximisation.
-    # Two things are known for sure: the law of the noise, and that true counts are whole and non-negative.
-    seen, place, times = np.unique(noisy, return_inverse=True, return_counts=True)
-    truths = _candidates(seen)
-    law = likeliest_law(seen, times, truths, epsilon)
-    result = np.empty((3, len(seen)))
-    for rows in blocks(len(seen), max(ENTRIES // len(truths), 1)):
-        given = _likelihood(seen[rows], truths, epsilon) * law
-        given /= np.maximum(given.sum(axis=1, keepdims=True), 1e-280)
-        mean = given @ truths
-        variance = np.maximum(given @ truths**2 - mean**2, 1e-3)  # never zero: it is divided by later
-        result[:, rows] = _median(given, truths), mean, variance
-    return Estimates(*result[:, place])
+    # Two things are known for sure: the law of the noise, and that true counts are whole and non-negative. So all noisy
+    # counts below zero tell the same as zero does: for Laplace noise, they are as much less likely under every truth.
+    whole = np.maximum(np.rint(noisy * parts).astype(np.int64), 0)
+    truths, shares, place = _chained(whole, np.zeros_like(whole) if kind is None else kind)
+    found = _estimates(truths, likeliest_law(truths, shares, epsilon / parts), epsilon / parts)
+    scales = 1 / parts, 1 / parts, 1 / parts**2
+    return Estimates(*((scale * values)[place] for scale, values in zip(scales, found, strict=True)))
 
 
-def likeliest_law(seen: Ints, times: Ints, truths: Floats, epsilon: float) -> Floats:
-    """Return how likely each of `truths` (t,) is, given distinct noisy counts (n,) and how often each was seen."""
-    from scipy.linalg.lapack import dpttrs  # late: few methods need it, and it is slow to load
+def _chained(counts: Ints, kind: Ints) -> tuple[Floats, Floats, Ints]:
+    """Return the true counts to consider, kind after kind, the part of its kind that has each, and each count's own."""
+    # Counts and kinds repeat: all else is worked out once for each pair that there is.
+    distinct, number, _ = _distinct(counts)
+    pair, pair_of, times = _distinct(kind * len(distinct) + number)
+    members = np.split(np.arange(len(pair)), np.flatnonzero(np.diff(pair // len(distinct))) + 1)
+    truths, shares, place = [], [], np.empty_like(pair)
+    for some in members:
+        seen = distinct[pair[some] % len(distinct)]
+        truths.append(_candidates(seen))
+        shares.append(np.zeros(len(truths[-1])))
+        at = np.searchsorted(truths[-1], seen)
+        shares[-1][at] = times[some] / times[some].sum()
+        place[some] = at + sum(map(len, truths[:-1]))
+    return np.concatenate(truths), np.concatenate(shares), place[pair_of]
 
-    # The noise, exp(-epsilon·|seen - truth|), is the covariance of a chain in which each count hangs on the one before
-    # it alone, so its inverse has two factors of two diagonals each, which are known. Multiplying by it takes two steps
-    # a count, all of them sums of what is not negative: exact but for rounding.
-    counts = np.union1d(seen, truths)[::-1]
-    if len(counts) == 1:
-        return np.ones(1)
-    kept = np.exp(epsilon * np.diff(counts))
-    factors = np.append(-1 / np.expm1(2 * epsilon * np.diff(counts)), 1.0), -kept
-    of_seen, of_truths = (len(counts) - 1 - np.searchsorted(counts[::-1], each) for each in (seen, truths))
 
-    def likely(values: Floats, here: Ints, there: Ints) -> Floats:
-        spread = np.zeros(len(counts))
-        spread[here] = values
-        found, _ = dpttrs(*factors, spread, overwrite_b=True)
-        return np.asarray(found[there] + LEAST * values.sum())
+def _distinct(values: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the distinct values in order, where each value is among them, and how often each of them occurs."""
+    if not len(values) or values.max() - values.min() >= ENTRIES:
+        return np.unique(values, return_inverse=True, return_counts=True)
+    above = values - values.min()  # near each other: a table is quicker than to sort
+    times = np.bincount(above)
+    found = np.flatnonzero(times)
+    return found + values.min(), (np.cumsum(times > 0) - 1)[above], times[found]
 
-    law = np.full(len(truths), 1 / len(truths))
+
+def likeliest_law(truths: Floats, shares: Floats, epsilon: float) -> Floats:
+    """Return how likely each true count is in its kind, (n,), given what part of its kind has each as a noisy count.
+
+    Truths rise within a kind; where they do not, the next kind begins.
+    """
+    likely, law = _noise(truths, epsilon), np.ones(len(truths))
     for _ in range(ROUNDS):
-        law = law * likely(times / likely(law, of_truths, of_seen), of_seen, of_truths)
-        law /= law.sum()
+        law *= likely(shares / np.maximum(likely(law), LEAST))
     return law
 
 
-def _likelihood(seen: Ints, truths: Floats, epsilon: float) -> Floats:
-    """Return the likelihood of each noisy count under each true one, (n, t): Laplace, up to a factor; never zero."""
-    return np.maximum(np.exp(-epsilon * np.abs(seen[:, None] - truths)), LEAST)
+def _noise(truths: Floats, epsilon: float) -> Callable[[Floats], Floats]:
+    """Return what multiplies (n,) values by the likelihood of each count under each of the same kind, and sums them."""
+    from scipy.linalg.lapack import dpttrs  # late: few methods need it, and it is slow to load
+
+    # The noise, exp(-epsilon·|seen - truth|), is the covariance of a chain in which each count hangs on the next one
+    # alone, so its inverse has two factors of two diagonals each, which are known. Multiplying by it takes two steps a
+    # count, all of them sums of what is not negative: exact but for rounding. Kinds are infinitely far from each other.
+    gap = np.diff(truths, append=0.0)
+    gap[gap <= 0] = np.inf
+    factors = -1 / np.expm1(-2 * epsilon * gap), -np.exp(-epsilon * gap[:-1])
+    return (lambda values: dpttrs(*factors, values)[0]) if len(truths) > 1 else (lambda values: values)
 
 
 def _candidates(seen: Ints) -> Floats:
     """Return the true counts to consider: all small ones, and of the large ones those near a noisy count."""
-    highest = int(max(seen[-1], 0))
+    highest = int(seen[-1])
     if highest < ALL_UP_TO:
         return np.arange(highest + 1, dtype=np.float64)
-    return np.unique(np.concatenate([np.arange(FINE_UP_TO), seen[seen >= FINE_UP_TO]])).astype(np.float64)
+    return np.union1d(np.arange(FINE_UP_TO), seen).astype(np.float64)
 
 
-def _median(given: Floats, truths: Floats) -> Floats:
-    """Return the median of each row of `given` (rows, truths)."""
+def _estimates(truths: Floats, law: Floats, epsilon: float) -> Estimates:
+    """Return the posterior of each count that may be seen, given the law of each kind's true counts, (n,)."""
+    likely = _noise(truths, epsilon)
+    total = np.maximum(likely(law), LEAST)
+    mean = likely(law * truths) / total
+    variance = np.maximum(likely(law * truths**2) / total - mean**2, 1e-3)  # never zero: it is divided by later
+    kinds = np.split(np.arange(len(truths)), np.flatnonzero(np.diff(truths) <= 0) + 1)
+    median = [_median(truths[kind], law[kind], total[kind], epsilon) for kind in kinds]
+    return Estimates(np.concatenate(median), mean, variance)
+
+
+def _median(truths: Floats, law: Floats, total: Floats, epsilon: float) -> Floats:
+    """Return the median of the truth for each count that may be seen; `total` is how likely that is, all (n,)."""
     # The chance of the whole number k is spread evenly over k ± ½, so that medians vary smoothly with the noisy count.
-    running = np.cumsum(given, axis=1)
-    middle = np.argmax(running >= 0.5, axis=1)
-    row = np.arange(len(given))
-    before = np.where(middle > 0, running[row, middle - 1], 0.0)
-    share = (0.5 - before) / np.maximum(given[row, middle], 1e-12)
-    return np.asarray(np.maximum(truths[middle] - 0.5 + share, 0.0), dtype=np.float64)
+    # Up to a count that is seen, the likelihood of truths rises, and from there on falls. So all that is likely up to a
+    # truth, or from it on, is a running sum that is the same for all counts but for a factor: logarithms tell it apart.
+    far, weight, half = epsilon * truths, np.log(np.maximum(law, LEAST)), np.log(total / 2)
+    rising = np.logaddexp.accumulate(weight + far)
+    falling = np.logaddexp.accumulate((weight - far)[::-1])[::-1]
+    low = np.searchsorted(rising, half + far)
+    is_low = low <= np.arange(len(truths))
+    high = len(truths) - 1 - np.searchsorted(falling[::-1], half - far, side="right")
+    middle = np.where(is_low, low, high)
+    with np.errstate(over="ignore", invalid="ignore"):  # of the side on which the median is not
+        before, after = rising[middle] - far[middle], falling[middle] + far[middle]
+        here, away = weight[middle], np.abs(far - far[middle])
+        share = np.where(
+            is_low,
+            1 - np.exp(before - here) + np.exp(half + away - here),
+            np.exp(after - here) - np.exp(half + away - here),
+        )
+    return np.asarray(np.maximum(truths[middle] - 0.5 + np.clip(share, 0.0, 1.0), 0.0), dtype=np.float64)

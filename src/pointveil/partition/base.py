@@ -98,5 +98,6 @@ def settle(regions: Regions, noisy: NoisyCounts, world: World) -> Counted:
     land = clip_to_land(regions, world)
     habitable = land.area > 0
     counts = np.zeros(len(regions))
-    counts[habitable] = project_to_total(noisy.values[habitable].astype(np.float64), noisy.values[habitable].sum())
+    total = noisy.values.sum(where=habitable)
+    counts[habitable] = project_to_total(noisy.values[habitable].astype(np.float64), total)
     return Counted(regions, counts, land)

@@ -1,20 +1,24 @@
 """Divide the world into squares that fit where people are, and estimate how many are at every small place."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise, starmap
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pointveil.cells import Distances, Everywhere, Floats, Leaves, Raster, SmallSquares, blocks, scale
+from pointveil.cells import Distances, Everywhere, Floats, Leaves, Raster, SmallSquares, scale
 from pointveil.estimate.consistency import project_to_total
 from pointveil.estimate.guide import Guide, likeness, relative_density
 from pointveil.estimate.posterior import denoise
-from pointveil.estimate.road_law import RoadLaw, grouped, learn_road_law, settle
+from pointveil.estimate.road_law import learn_road_law, settle
+from pointveil.estimate.tiles import Filtered, gaussian, tiles_of
 from pointveil.estimate.totals import SURE, block_doubts, fuse_blocks, match_the_total, match_totals, within_noise
+from pointveil.files.memory import return_memory
 from pointveil.ground import (
     Rounding,
     leaves_from_levels,
@@ -45,8 +49,8 @@ SHARED_LEAF, SHARED_SHAPE = 1.5, Fraction(3, 4)
 LEAST_FOR_ROUNDING = Fraction(1, 2)  # epsilon from which on it is worth asking how records are rounded
 MOST_FOR_BLOCKS = Fraction(1, 2)  # epsilon of one point: what blocks would cost beyond it tells more in the leaves
 CLEARLY, NEARLY_ALL = 10.0, 0.9  # a rounding is believed from so many deviations of the total, and this share, on
-STRIP, BLOCK = 256, 2**20  # columns and entries at a time: bounds on memory
 LARGER = 1.0  # how much larger leaves are, of themselves, where a prior explains everything
+BLOCK = 2**16  # places at a time: the work stays in the processor's cache
 NEIGHBOURS = 2  # levels: a prior is judged by how blocks differ within squares of 2**2 by 2**2
 TRUNCATE = 4.0  # where a blur ends, in standard deviations
 
@@ -67,6 +71,9 @@ class PlaceMasses:
     def running(self) -> Floats:
         """The running sum of people, (entries,), or of areas where nobody is expected; for all who draw."""
         return np.cumsum(self.mass if self.mass.any() else self.raster.entry_area, dtype=np.float64)
+
+
+Answered = tuple[Leaves, NoisyCounts]  # squares that were counted, and what was answered
 
 
 @dataclass(frozen=True)
@@ -117,7 +124,7 @@ class Veil:
     )
     divides_into: ClassVar[str] = "places"
     uses_prior: ClassVar[bool] = True
-    edition: ClassVar[int] = 3
+    edition: ClassVar[int] = 4
 
     def total_cells(self, world: World, epsilon: Fraction, crs: str) -> Cells:
         """Return the cells of the first question: how many there are, and how coarsely their places are rounded."""
@@ -138,6 +145,7 @@ class Veil:
             (FEW_POINTS * math.prod(world.size) if few else self.block_points * peopled_area(world)) / total
         )
         lattice = self.lattice(world, side / math.sqrt(epsilon))
+        return_memory()  # that was needed so far: a raster is large
         raster = raster_of(world, lattice.side, 1 << lattice.top, rounded_to=shared_rounding(totals, vault.crs))
         blocks = squares_of(raster, lattice.block)
         if few:
@@ -154,21 +162,21 @@ class Veil:
         plan = self.plan(lattice, blocks, of_blocks, distances, cut_epsilon, world.prior)
         of_leaves = vault.count(plan.leaves, count)
         plan = self.judge_again(plan, blocks, of_leaves)
-        counts = denoise(of_leaves, plan.expected, plan.leaves)
-        fused = fuse_blocks(counts, blocks, of_blocks, plan.leaves, lattice.block)
         answers = (plan.leaves, of_leaves), (blocks, of_blocks), (districts, of_districts)
-        # First the largest leaves' squares, then districts, which are few and so the surest of all.
-        matched = match_totals(fused, plan.leaves, lattice.top, *answers[:2])
-        matched = match_totals(matched, plan.leaves, lattice.top + DISTRICT_LEVELS, *answers)
-        people = match_the_total(matched, totals, of_districts, of_blocks, of_leaves)
+        people = match_the_total(people_of(plan, lattice, *answers), totals, of_districts, of_blocks, of_leaves)
         doubt = block_doubts(blocks, of_blocks, plan.leaves, of_leaves, lattice.block)
         if again is not None:
             plan, people = count_cells_again(vault, plan, people, self.expected_cells(plan, people), again)
         mass = self.spread(plan, people, distances, blocks, doubt)
+        of_cells = raster.sum(mass)
+        checked = of_cells.copy()
         for squares, noisy in ((blocks, of_blocks), (districts, of_districts)):
-            mass = within_noise(mass, squares.leaf_of[raster.entry_cell], noisy)
+            checked = within_noise(checked, squares.leaf_of, noisy)
+        if (checked != of_cells).any():
+            scale(mass, checked / np.maximum(of_cells, 1e-300), raster.entry_cell)
         if again is not None:
             raster, mass = count_pixels_again(vault, raster, mass, again)
+        return_memory()  # that spreading took
         return PlaceMasses(raster, mass)
 
     def second_counts(
@@ -191,8 +199,7 @@ class Veil:
 
     def expected_cells(self, plan: Plan, counts: Floats) -> Floats:
         """Return the people expected in every cell, (cells,), from the leaves' counts."""
-        weight = cell_weights(plan.leaves.raster, plan.factor, plan.tilt)
-        return weight * smooth_rate(plan.leaves, counts, weight, self.blur)
+        return plan.tilted * smooth_rate(plan.leaves, counts, plan.tilted, self.blur)
 
     def count_once(
         self, vault: Respondent, lattice: Lattice, blocks: Leaves, shares: Budget, prior: Prior | None
@@ -206,9 +213,9 @@ class Veil:
         counts = project_to_total(noisy.values.astype(np.float64), float(noisy.values.sum()))
         factor = np.ones(raster.bins)
         if distances is not None:
-            pieces = grouped(blocks.leaf_of[raster.entry_cell], raster.entry_bin, raster.bins, raster.entry_area)
-            factor = learn_road_law(pieces, counts, distances).factor
-        plan = Plan(blocks, counts, factor, guide_by(prior, lattice, blocks, noisy, factor))
+            factor = learn_road_law(tables(blocks, raster.entry_area), counts, distances).factor
+        weight = cell_weights(raster, factor)
+        plan = Plan(blocks, counts, weight, guide_by(prior, lattice, blocks, noisy, weight))
         doubt = np.full(len(blocks), math.sqrt(noisy.variance))
         return PlaceMasses(raster, self.spread(plan, counts, distances, blocks, doubt))
 
@@ -236,18 +243,20 @@ class Veil:
         """Return the leaves that fit the noisy blocks and distances, given the noise that leaves will have."""
         raster = blocks.raster
         total = max(float(of_blocks.values.sum()), 1.0)
-        pieces = grouped(blocks.leaf_of[raster.entry_cell], raster.entry_bin, raster.bins, raster.entry_area)
+        table = whole_table(blocks, raster.entry_area)
         factor = np.ones(raster.bins)
         # Two rounds: better counts give better factors, and better factors a better prior for the counts.
         for _ in range(1 if distances is None else 2):
-            likely = np.bincount(pieces.region, pieces.area * factor[pieces.bin], len(blocks)).astype(np.float64)
+            likely = table @ factor
             counts = denoise(of_blocks, scaled_to(likely, total), blocks).mean
             counts = scaled_to(counts if counts.any() else likely, total)
             if distances is not None:
-                factor = learn_road_law(pieces, counts, distances).factor
+                factor = learn_road_law([table], counts, distances).factor
         counts, factor = significant(counts), significant(factor)
-        guide = guide_by(prior, lattice, blocks, of_blocks, factor)
-        weight = cell_weights(raster, factor, None if guide is None else guide.tilt)
+        weight = plain = cell_weights(raster, factor)
+        guide = guide_by(prior, lattice, blocks, of_blocks, plain)
+        if guide is not None:
+            weight = plain * guide.tilt
         mass = np.zeros(raster.shape)
         expected = weight * rates(blocks, counts, weight)
         mass[raster.column, raster.row] = expected
@@ -257,17 +266,17 @@ class Veil:
         level = split_levels(mass, target, slope=self.leaf_slope, reference=reference, top=lattice.top)
         leaves = leaves_from_levels(raster, level)
         guide = None if guide is None else replace(guide, blocks=counts)
-        return Plan(leaves, leaves.sum(expected), factor, guide)
+        return Plan(leaves, leaves.sum(expected), plain, guide)
 
     def judge_again(self, plan: Plan, blocks: Leaves, of_leaves: NoisyCounts) -> Plan:
         """Return the plan with as much of the prior as the leaves bear out, which see more than blocks do."""
         if plan.guide is None:
             return plan
-        leaves, weight = plan.leaves, cell_weights(plan.leaves.raster, plan.factor)
+        leaves, weight = plan.leaves, plan.weight
         block = blocks.leaf_at[leaves.column, leaves.row].astype(np.int64)
         fit = likeness(of_leaves, block, leaves.sum(weight), leaves.sum(weight * plan.guide.ratio))
         guide = replace(plan.guide, used=fit.slope)
-        weight *= guide.tilt
+        weight = weight * guide.tilt
         return replace(plan, guide=guide, expected=leaves.sum(weight * rates(blocks, plan.guide.blocks, weight)))
 
     def spread(
@@ -278,23 +287,29 @@ class Veil:
         `doubt` is the standard deviation of each block's total: blocks clearly above zero keep theirs.
         """
         leaves, raster = plan.leaves, plan.leaves.raster
-        weight = cell_weights(raster, plan.factor, plan.tilt)
-        leaf = leaves.leaf_of[raster.entry_cell]
-        mass = smooth_rate(leaves, counts, weight, self.blur)[raster.entry_cell]
-        mass *= raster.entry_area
-        if plan.tilt is not None:
-            scale(mass, plan.tilt, raster.entry_cell)
+        rate = smooth_rate(leaves, counts, plan.tilted, self.blur)
+        return_memory()  # that smoothing took
+        if plan.guide is not None:
+            rate *= plan.guide.tilt
+        mass = scale(raster.entry_area.astype(np.float64), rate, raster.entry_cell)
         if distances is None:
-            return _to_leaves(mass, leaf, counts)
-        law: RoadLaw = learn_road_law(grouped(leaf, raster.entry_bin, raster.bins, mass), counts, distances)
-        scale(mass, law.factor, raster.entry_bin)
-        mass = _to_leaves(mass, leaf, counts)
+            return _to_leaves(mass, leaves, counts)
+        law = learn_road_law(tables(leaves, mass), counts, distances)
+        mass = _to_leaves(scale(mass, law.factor, raster.entry_bin), leaves, counts)
         # The histogram knows the distances of the whole city far better than any leaf does, but not where people are.
-        block = blocks.leaf_of[raster.entry_cell]
-        pieces = grouped(block, raster.entry_bin, raster.bins, mass)
-        totals = np.bincount(block, mass, minlength=len(blocks)).astype(np.float64)
-        by_block, by_bin = settle(pieces, totals, totals > SURE * doubt, law.people, distances.variance)
-        return scale(scale(mass, by_block, block), by_bin, raster.entry_bin)
+        table = whole_table(blocks, mass)
+        totals = table.sum(axis=1)
+        by_block, by_bin = settle(table, totals, totals > SURE * doubt, law.people, distances.variance)
+        return scale(scale(mass, by_block[blocks.leaf_of], raster.entry_cell), by_bin, raster.entry_bin)
+
+
+def people_of(plan: Plan, lattice: Lattice, leaves: Answered, blocks: Answered, districts: Answered) -> Floats:
+    """Return how many people each leaf is likely to have, (leaves,), given all squares that were counted."""
+    counts = denoise(leaves[1], plan.expected, plan.leaves)
+    fused = fuse_blocks(counts, *blocks, plan.leaves, lattice.block)
+    # First the largest leaves' squares, then districts, which are few and so the surest of all.
+    matched = match_totals(fused, plan.leaves, lattice.top, leaves, blocks)
+    return match_totals(matched, plan.leaves, lattice.top + DISTRICT_LEVELS, leaves, blocks, districts)
 
 
 def fitting(budget: Budget, points_per_unit: int, *, roads: bool) -> dict[str, Share]:
@@ -328,12 +343,11 @@ def squares_of(raster: Raster, level: int) -> Leaves:
 
 
 def guide_by(
-    prior: Prior | None, lattice: Lattice, blocks: Leaves, of_blocks: NoisyCounts, factor: Floats
+    prior: Prior | None, lattice: Lattice, blocks: Leaves, of_blocks: NoisyCounts, weight: Floats
 ) -> Guide | None:
     """Return what the prior says about places, and how much of it the noisy blocks bear out."""
     if prior is None:
         return None
-    weight = cell_weights(blocks.raster, factor)
     ratio = significant(relative_density(prior, weight, blocks.raster, lattice.top))
     square = (blocks.column >> lattice.block + NEIGHBOURS) << 32 | blocks.row >> lattice.block + NEIGHBOURS
     owner = np.unique(square, return_inverse=True)[1]
@@ -347,39 +361,26 @@ def rates(squares: Leaves, counts: Floats, weight: Floats) -> Floats:
     return np.asarray((counts / np.maximum(squares.sum(weight), 1e-12))[squares.leaf_of], dtype=np.float64)
 
 
-def cell_weights(raster: Raster, factor: Floats, tilt: Floats | None = None) -> Floats:
-    """Return the area of each cell weighted by the factors of distance, (cells,); some entries at a time.
-
-    With a `tilt` (cells,), that is multiplied to it.
-    """
-    weights = np.zeros(len(raster.column))
-    for part in blocks(len(raster.entry_cell), BLOCK):
-        first = raster.entry_cell[part.start]  # entries are ordered by cell, so a part of them touches few cells
-        here = np.bincount(raster.entry_cell[part] - first, raster.entry_area[part] * factor[raster.entry_bin[part]])
-        weights[first : first + len(here)] += here
-    return weights if tilt is None else weights * tilt
+def cell_weights(raster: Raster, factor: Floats) -> Floats:
+    """Return the area of each cell weighted by the factors of distance, (cells,)."""
+    return raster.sum(scale(raster.entry_area.astype(np.float64), factor, raster.entry_bin))
 
 
 def smooth_rate(leaves: Leaves, counts: Floats, weight: Floats, blur: float) -> Floats:
-    """Return people per unit of weight in every cell, (cells,), smoothed across leaves; strip by strip."""
-    from scipy.ndimage import gaussian_filter  # late: few methods need it, and it is slow to load
-
+    """Return people per unit of weight in every cell, (cells,), smoothed across leaves; tile by tile."""
     # People and weight are blurred apart and then divided, so that water and empty cells do not thin out the shore.
-    people = rates(leaves, counts, weight) * weight
-    rate = np.empty(len(weight))
-    reach = math.ceil(TRUNCATE * blur)
-    index = leaves.raster.index
-    for start in range(0, len(index), STRIP):
-        low = max(start - reach, 0)
-        window = index[low : start + STRIP + reach]
-        fields = (np.where(window >= 0, values[window], 0.0) for values in (people, weight))
-        if blur > 0:
-            fields = (gaussian_filter(field, blur, mode="constant", truncate=TRUNCATE) for field in fields)
-        some, weights = (field[start - low :][:STRIP] for field in fields)
-        smooth = np.maximum(some / np.maximum(weights, 1e-12), 1e-12)
-        own = index[start : start + STRIP]
-        rate[own[own >= 0]] = smooth[own >= 0]
-    return rate
+    rate = _blurred(leaves.raster, rates(leaves, counts, weight) * weight, blur)
+    rate /= np.maximum(_blurred(leaves.raster, weight, blur), 1e-12)
+    return np.maximum(rate, 1e-12, out=rate)
+
+
+def _blurred(raster: Raster, values: Floats, blur: float) -> Floats:
+    """Return values of all cells, (cells,), blurred across the map."""
+    (field,) = Filtered.by(np.append(values, 0.0)[raster.index], gaussian(blur, TRUNCATE))
+    found = np.empty(len(values))
+    for tiles in tiles_of(raster.column, raster.row):
+        found[tiles.here] = tiles.of(field)
+    return found
 
 
 def scaled_to(values: Floats, total: float) -> Floats:
@@ -394,10 +395,37 @@ def significant(values: Floats, digits: int = 3) -> Floats:
     return np.where(np.abs(values) < 1e-30, 0.0, np.round(values * scale) / scale)
 
 
-def _to_leaves(mass: Floats, leaf: NDArray[np.integer], counts: Floats) -> Floats:
-    """Return masses rescaled, in place, so that those of each leaf add up to its count."""
-    now = np.bincount(leaf, mass, minlength=len(counts))
-    return scale(mass, counts / np.maximum(now, 1e-12), leaf)
+def tables(leaves: Leaves, area: NDArray[np.integer] | Floats) -> Iterator[Floats]:
+    """Yield what there is in each leaf at each distance from roads, (leaves, bins), some leaves at a time.
+
+    `area` is that of all places, (entries,).
+    """
+    raster = leaves.raster
+    # Places are ordered by cell, and cells by leaf: cut where a leaf begins.
+    cells = np.searchsorted(leaves.leaf_of, leaves.leaf_of[raster.entry_cell[::BLOCK]])
+    cuts = np.unique(np.append(np.searchsorted(raster.entry_cell, cells), len(area)))
+    for here in starmap(slice, pairwise(cuts)):
+        leaf = leaves.leaf_of[raster.entry_cell[here]]
+        pair = (leaf - leaf[0]).astype(np.int64)
+        pair *= raster.bins
+        pair += raster.entry_bin[here]
+        size = (int(leaf[-1] - leaf[0]) + 1) * raster.bins
+        yield np.bincount(pair, area[here], size).astype(np.float64, copy=False).reshape(-1, raster.bins)
+
+
+def whole_table(leaves: Leaves, area: NDArray[np.integer] | Floats) -> Floats:
+    """Return what there is in each leaf at each distance from roads, (leaves, bins)."""
+    table, first = np.empty((len(leaves), leaves.raster.bins)), 0
+    for part in tables(leaves, area):  # filled in place: two copies would be large
+        table[first : first + len(part)] = part
+        first += len(part)
+    return table
+
+
+def _to_leaves(mass: Floats, leaves: Leaves, counts: Floats) -> Floats:
+    """Return (entries,) masses rescaled, in place, so that those of each leaf add up to its count."""
+    now = leaves.sum(leaves.raster.sum(mass))
+    return scale(mass, (counts / np.maximum(now, 1e-12))[leaves.leaf_of], leaves.raster.entry_cell)
 
 
 def _moved(budget: Budget, purpose: str, kept: Fraction) -> dict[str, Share]:

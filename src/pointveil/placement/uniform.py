@@ -6,7 +6,6 @@ from typing import ClassVar
 import numpy as np
 
 from pointveil.cells import Floats
-from pointveil.estimate import round_to_total
 from pointveil.partition import Budget, Counted
 from pointveil.placement.base import placement, shuffled_regions
 from pointveil.vault import Respondent
@@ -35,5 +34,4 @@ class Uniform:
 
     def draw(self, world: World, counted: Counted, answers: None, count: int, rng: np.random.Generator) -> Floats:
         """Return points picked evenly from the land of each region."""
-        whole = round_to_total(counted.counts, count, rng)
-        return counted.land.pick(shuffled_regions(whole, rng), rng)
+        return counted.land.pick(shuffled_regions(counted.counts, count, rng), rng)

@@ -7,7 +7,6 @@ import numpy as np
 
 from pointveil.cells import Floats
 from pointveil.errors import InputError
-from pointveil.estimate import round_to_total
 from pointveil.ground import Fans, Triangulation, cut_into_fans
 from pointveil.partition import Budget, Counted
 from pointveil.placement.base import placement, shuffled_regions
@@ -61,8 +60,7 @@ class WeightedUniform:
 
     def draw(self, world: World, counted: Counted, answers: Weighted, count: int, rng: np.random.Generator) -> Floats:
         """Return points picked evenly from the land of each side."""
-        whole = round_to_total(answers.counts, count, rng)
-        return answers.land.pick(shuffled_regions(whole, rng), rng)
+        return answers.land.pick(shuffled_regions(answers.counts, count, rng), rng)
 
 
 def side_shares(fans: Fans, facing: Floats, regions: int, area_weight: float) -> Floats:

@@ -450,8 +450,8 @@ class Vault:
             self.__held = {}  # before the next ones are made
             self.__held = found = self._counts(question, about)
             held = found[key]
-        if base is about:
-            return held[1]
+        if base is about:  # cells without a key are no others', and there may be many; a thread may have dropped them
+            return held[1] if hasattr(about, "key") else self.__held.pop(key, held)[1]
         lies_in, counts = about.of_base, held[1]
         known = np.flatnonzero((lies_in >= 0) & (lies_in < size) & (counts != 0))
         # As floating-point numbers, counts below 2**53 are exact.

@@ -22,15 +22,23 @@ FEW_CASES = {
 """Each release takes a fifth of a second here, so the gate tries the cities and the busy person alone; of methods that
 keep columns the first pairs."""
 
+SHOWS_IN = {
+    "a prior chosen by the records": "off the street",
+    "what a person counts for, from true sizes": "one busy person",
+    "rows in the order of the file": "alternating rows",
+}
+"""Where a mutant shows that other cases do not catch: tried first. If it is not caught there, all others are tried."""
 
+
+@pytest.mark.usefixtures("margins_now_and_then")
 @pytest.mark.parametrize("name", MUTANTS)
 def test_every_mutant_is_caught(name: str) -> None:
-    findings = list(audit(MUTANTS[name], FAST, until_flagged=True))
+    findings = list(audit(MUTANTS[name], FAST, until_flagged=True, first=SHOWS_IN.get(name)))
 
     assert findings[-1].flagged, f"{name} was not caught in {len(findings)} cases"
 
 
-@pytest.mark.usefixtures("rough_margins")
+@pytest.mark.usefixtures("margins_now_and_then")
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_no_true_promise_is_refuted(name: str) -> None:
     findings = islice(audit(SUBJECTS[name], FAST), FEW_CASES.get(name))

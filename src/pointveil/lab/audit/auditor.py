@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 
 from pointveil.lab.audit.city import ACROSS, HOME, IN_COMPANY, ONE_STRANGER, ROUND_THE_CORNER, City
 from pointveil.lab.audit.evidence import Evidence, Trials, examine
@@ -109,9 +110,16 @@ def _pooled_trials(subject: Subject, pairs: list[Pair], runs: int, made: list[Tr
     return pool(made if times == 1 else [pair_trials(subject, pair, times * runs) for pair in pairs])
 
 
-def audit(subject: Subject, effort: Effort = FAST, *, until_flagged: bool = False) -> Iterator[Finding]:
-    """Yield what each case shows; with `until_flagged`, stop at the first that refutes the claim."""
-    for case in cases_for(subject, effort):
+def audit(
+    subject: Subject, effort: Effort = FAST, *, until_flagged: bool = False, first: str | None = None
+) -> Iterator[Finding]:
+    """Yield what each case shows, the one named `first` before all others.
+
+    With `until_flagged`, stop at the first that refutes the claim.
+    """
+    named = first and next((case for case in cases_for(subject, effort) if case[0] == first), None)
+    others = (case for case in cases_for(subject, effort) if not named or case[0] != first)
+    for case in chain([named] if named else [], others):
         finding = try_case(subject, case, effort.again)
         yield finding
         if finding.flagged and until_flagged:

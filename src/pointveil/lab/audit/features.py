@@ -102,7 +102,7 @@ def _ratio(excess: Floats, points: Ints | int) -> Floats:
 
 def look_near(columns: Columns, metres: Floats, written: Floats, places: Floats) -> None:
     """Add how near the synthetic points come, how many do, which row does, and the last bits of its numbers."""
-    tree = cKDTree(metres)
+    tree = cKDTree(metres, balanced_tree=False, compact_nodes=False)  # made once, asked little
     distance, index = tree.query(places)
     columns["nearest point"] = distance if len(metres) else FAR
     columns["row of the nearest point"] = index / len(metres) if len(metres) else -1.0

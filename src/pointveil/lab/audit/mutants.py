@@ -94,8 +94,9 @@ def side_for(count: float) -> int:
 
 
 def fill(vault: Any, grid: Grid, counts: object) -> Floats:
-    """Return points spread evenly in each cell, shuffled."""
-    whole = np.maximum(np.rint(np.asarray(counts, dtype=np.float64)), 0).astype(np.int64)
+    """Return points spread evenly in each cell, shuffled; where a point has several votes, as many as these make."""
+    votes = vault.points_per_unit // vault.kept_per_unit
+    whole = np.maximum(np.rint(np.asarray(counts, dtype=np.float64) / votes), 0).astype(np.int64)
     cell = np.repeat(np.arange(len(grid)), whole)
     vault.rng.shuffle(cell)
     xy = grid.lower_corners()[cell] + vault.rng.random((len(cell), 2)) * np.array(grid.cell_size)
