@@ -4,6 +4,9 @@ PYTHON ?= python3
 OLDEST_PYTHON ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
+# Files of tests lie in memory, where there is enough: on a disk they wait for it longer than they compute.
+MEMORY := $(shell test "$$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 4000000 2>/dev/null && echo /dev/shm)
+IN_MEMORY := $(if $(MEMORY),TMPDIR=$(MEMORY))
 PYTEST := -m pytest -q -n 2 --dist worksteal
 # Minutes of attacks, crashes and odd files, a browser and servers: run once, without measuring what they cover.
 LONG := tests/browser tests/crash tests/fuzz tests/lab/audit tests/privacy/test_crashes.py tests/servers
@@ -11,6 +14,8 @@ SHORT := $(addprefix --ignore=,$(LONG))
 # What breaks our own code on purpose, computes with numpy alone or reads the docs: the same with any version and
 # without extras.
 OURS := tests/docs tests/lab tests/paper tests/privacy
+# What tries code that needs no extra, as a contract in pyproject has it: the same without extras.
+PLAIN := $(addprefix tests/,cells columns conformance estimate ground keeping network partition placement)
 # In per cent of the lines, without what other processes run.
 COVERAGE_FLOOR := 94
 # For all readers together; an hour finds more.
@@ -48,8 +53,8 @@ demo: $(VENV)/demo.done ## synthesize a built-in city with every method, with a 
 	$(BIN)/pointveil demo demo --force
 
 test: $(VENV)/dev.done ## run the tests: first the short ones, which must reach most lines, then the long ones
-	$(BIN)/python $(PYTEST) $(SHORT) --cov --cov-report= --cov-fail-under=$(COVERAGE_FLOOR)
-	$(BIN)/python $(PYTEST) $(LONG)
+	$(IN_MEMORY) $(BIN)/python $(PYTEST) $(SHORT) --cov --cov-report= --cov-fail-under=$(COVERAGE_FLOOR)
+	$(IN_MEMORY) $(BIN)/python $(PYTEST) $(LONG)
 
 check: style test ## everything that must pass before a commit lands
 
@@ -100,15 +105,15 @@ $(VENV)-engines/done: requirements/engines.txt $(VENV)/dev.done
 
 # The whole path: executors of Spark, which inherit it, work in folders of their own.
 test-engines: $(VENV)-engines/done ## run the tests of S3, DuckDB, PostGIS and Spark (the last two if PostGIS and Java are installed)
-	PYTHONPATH=$(CURDIR)/$(VENV)-engines $(BIN)/python -m pytest -q tests/servers tests/formats/test_frames.py
+	$(IN_MEMORY) PYTHONPATH=$(CURDIR)/$(VENV)-engines $(BIN)/python -m pytest -q tests/servers tests/formats/test_frames.py
 
 test-core: $(VENV)-core/done ## run the short tests with no extra installed
-	$(VENV)-core/bin/python $(PYTEST) $(SHORT) $(addprefix --ignore=,$(OURS)) -m "not slow"
+	$(IN_MEMORY) $(VENV)-core/bin/python $(PYTEST) $(SHORT) $(addprefix --ignore=,$(OURS) $(PLAIN)) -m "not slow"
 
 # Old libraries use what newer ones call deprecated; that is no fault here, and users are not shown it.
 test-oldest: PYTHON := $(OLDEST_PYTHON)
 test-oldest: $(VENV)-oldest/done ## run the short tests with the oldest versions that pyproject allows
-	$(VENV)-oldest/bin/python $(PYTEST) $(SHORT) $(addprefix --ignore=,$(OURS)) -m "not slow" -W ignore::DeprecationWarning
+	$(IN_MEMORY) $(VENV)-oldest/bin/python $(PYTEST) $(SHORT) $(addprefix --ignore=,$(OURS)) -m "not slow" -W ignore::DeprecationWarning
 
 wheel: $(VENV)/demo.done ## build the wheel, install it elsewhere, and run the demo there
 	sh scripts/try_wheel.sh $(BIN)/python
