@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import secrets
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from fractions import Fraction
@@ -22,7 +21,7 @@ from pointveil.cells.arrays import blocks
 from pointveil.cells.side_by_side import check_threads, side_by_side
 from pointveil.checking import MOST_POINTS, check_drawing, check_world
 from pointveil.columns import DROP, PATTERNS, Column, Id, Time
-from pointveil.errors import BudgetError, InputError, PointveilWarning, StoppedError
+from pointveil.errors import BudgetError, InputError, StoppedError
 from pointveil.files.crs import is_geographic, short_name
 from pointveil.files.memory import return_memory
 from pointveil.keeping import draw_codes
@@ -32,6 +31,7 @@ from pointveil.margins import with_margins
 from pointveil.methods import DEFAULT_METHOD, Method, find_method
 from pointveil.orders import Order, prepare
 from pointveil.parts import Parts, joined
+from pointveil.quiet import warn
 from pointveil.statement import MethodUsed, OperatorStates, Statement
 from pointveil.surveys import Recorder, Survey, edition, pack
 from pointveil.synthetic import SyntheticPoints, check_crs, keep_columns
@@ -432,7 +432,7 @@ def _dropped(statement: Statement) -> str:
 
 def _warn(sentences: Iterable[str]) -> None:
     for sentence in sentences:
-        warnings.warn(sentence, PointveilWarning, stacklevel=4)  # whoever called release
+        warn(sentence, stacklevel=4)  # whoever called release
 
 
 def _doubts(surveyed: Survey, noisy_total: int | None) -> Iterator[str]:

@@ -55,6 +55,16 @@ def test_a_release_is_made_verified_and_downloaded(served: Served, folder: Path)
     assert "nothing on this page comes from the real points" in shared["page"]
 
 
+def test_a_tab_that_saw_the_price_before_another_paid_it_follows_the_same_release(served: Served) -> None:
+    seen = served.ask("quote", {"order": ORDER}).json()["price"]
+    press(served, ORDER, seen)
+
+    again = press(served, ORDER, seen)
+
+    assert again["state"] == "done"
+    assert [str(account.spent) for account in served.desk.ledger.accounts()] == ["1"]
+
+
 def test_nothing_is_charged_without_the_price_that_was_seen(served: Served) -> None:
     for price in ("0", "2", "", "1.0"):
         answer = served.ask("release", {"order": ORDER, "price": price})

@@ -2,13 +2,13 @@
 
 import logging
 import threading
-import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pointveil.errors import PointveilError, PointveilWarning
+from pointveil.errors import PointveilError
+from pointveil.quiet import collect
 
 Tell = Callable[[str], None]
 log = logging.getLogger("pointveil")
@@ -68,10 +68,9 @@ def _run(piece: Piece, do: Callable[[Tell], dict[str, Any]]) -> None:
     log.addHandler(steps)
     piece.state = "running"
     try:
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always", PointveilWarning)
+        with collect() as said:
             piece.result = do(piece.tell)
-        piece.warnings = [str(one.message) for one in said if issubclass(one.category, PointveilWarning)]
+        piece.warnings = said
         piece.state = "done"
     except BaseException as fault:  # noqa: BLE001 - the page is told, and the server goes on
         piece.error = told(fault)

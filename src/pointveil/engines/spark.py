@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from pointveil.engines.spool import Spool
 from pointveil.formats import Batch, DamagedError, Layout, PointSource
 from pointveil.formats.base import regrouped
 from pointveil.formats.spark import FAILED, Shipped, quietly, tasks
+from pointveil.quiet import silence
 
 COUNTS = "question int, part long, found binary"
 PART = 1 << 10  # cells whose counts go together: Java takes longer over rows than over bytes
@@ -329,8 +329,7 @@ def _run(shipped: Any, step: str, batches: Iterator[Any]) -> Iterator[Any]:
 def _guarded() -> Iterator[None]:
     """Let no value of a record warn, nor stand in an error, which the cluster would log."""
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
+        with silence, np.errstate(all="ignore"):
             yield
             return
     except NotOneByOneError:

@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import re
-import warnings
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pyarrow as pa
 from pointveil.errors import InputError
 from pointveil.files.crs import LONGITUDE_FIRST
 from pointveil.files.whole import existing_file
+from pointveil.quiet import silence
 
 POINTS = ("Point", "MultiPoint")
 POLYGONS = ("Polygon", "MultiPolygon")
@@ -72,8 +72,7 @@ def quiet_gdal() -> Iterator[None]:
     import pyogrio  # late, because it loads every library of frames that is installed
 
     pyogrio.set_gdal_config_options(SETTINGS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with silence:
         yield
 
 

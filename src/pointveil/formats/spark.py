@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -15,6 +14,7 @@ import pyarrow as pa
 from pointveil.errors import InputError, missing_extra
 from pointveil.formats.base import BATCH_ROWS, Batch, DamagedError, PointSource, Request
 from pointveil.formats.tables import batch_of, layout_of, needed_columns
+from pointveil.quiet import silence
 from pointveil.version import __version__
 
 SOURCE = "The Spark frame"
@@ -145,8 +145,7 @@ def _versions(batches: Iterator[Any]) -> Iterator[Any]:
 def quietly(work: Callable[[], Any], fault: Callable[[str], Exception]) -> Any:
     """Do what pyspark may warn about, and may refuse in words that quote a record: `fault` makes better ones."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with silence:
             return work()
     except Exception as problem:  # noqa: BLE001 - as said
         told = fault(str(problem))

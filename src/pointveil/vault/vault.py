@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 import threading
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -32,6 +31,7 @@ from pointveil.errors import InputError
 from pointveil.files.places import public_name
 from pointveil.formats import DamagedError, Layout, PointSource, as_named, open_points
 from pointveil.ledger import OWN, Charge, Ledger, Own, open_ledger
+from pointveil.quiet import silence
 from pointveil.statement import MOST_CELLS, Asked, Spend, Statement, describe
 from pointveil.vault.account import Account, exact_epsilon
 from pointveil.vault.answers import NoisyCounts, NoisyPoints
@@ -499,8 +499,7 @@ def ask(question: Callable[[], Answer], paid: Fraction) -> Answer:
     """Return the exact answer; if it fails, say so without a word about the points, and let no value warn."""
     fault: Exception
     try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+        with np.errstate(all="ignore"), silence:
             return question()
     except MemoryError:
         # The text of the error would tell how many points there are.
