@@ -292,8 +292,8 @@ LINES = (
     Line(
         "warnings are heard",
         "vault.vault",
-        'warnings.simplefilter("ignore")',
-        'warnings.simplefilter("always")',
+        'np.errstate(all="ignore"), silence:',
+        'np.errstate(all="ignore"):',
         probes.a_warning_that_quotes_a_point_is_not_heard,
     ),
     Line(
