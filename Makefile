@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 # Files of tests lie in memory, where there is enough: on a disk they wait for it longer than they compute.
 MEMORY := $(shell test "$$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 4000000 2>/dev/null && echo /dev/shm)
 IN_MEMORY := $(if $(MEMORY),TMPDIR=$(MEMORY))
+# As the command has it: the threads of a library that waits by spinning take the time of others.
+export OPENBLAS_NUM_THREADS := 1
 PYTEST := -m pytest -q -n 2 --dist worksteal
 # Minutes of attacks, crashes and odd files, a browser and servers: run once, without measuring what they cover.
 LONG := tests/browser tests/crash tests/fuzz tests/lab/audit tests/privacy/test_crashes.py tests/servers

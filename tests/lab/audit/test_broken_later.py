@@ -335,6 +335,7 @@ OFTEN_HIDDEN = {water_moved_to_others, reading_ends_at_a_bad_record}
 # Where those show that most other cases do not catch: tried first.
 SHOWS_IN: dict[Patch, str] = {
     no_noise_in_the_last_cell: "in the last cell",
+    half_of_many_points: "3000 people, or one more",
     rounded_to_a_step_from_the_data: "alternating rows",
     water_moved_to_others: "beside twenty in the water",
     reading_ends_at_a_bad_record: "no place before all others",

@@ -26,6 +26,9 @@ SHOWS_IN = {
     "a prior chosen by the records": "off the street",
     "what a person counts for, from true sizes": "one busy person",
     "rows in the order of the file": "alternating rows",
+    "second level from true counts": "10 people, or one more",
+    "true total in the grid's size": "10 people, or one more",
+    "an error when there are few": "2 people, or one more",
 }
 """Where a mutant shows that other cases do not catch: tried first. If it is not caught there, all others are tried."""
 
