@@ -47,6 +47,7 @@ def finders(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     found: list[object] = []
     monkeypatch.setattr(sys, "meta_path", found)
     monkeypatch.setattr(gc, "set_threshold", lambda _: None)
+    monkeypatch.setattr(cli, "keep_memory", lambda: None)
     return found
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import typer
 
 from pointveil.errors import BudgetError, PointveilError, StoppedError, VerificationError, shown
+from pointveil.files.memory import keep_memory
 from pointveil.plugins import GROUP
 from pointveil.version import __version__
 
@@ -81,6 +82,7 @@ def start_fast(words: list[str]) -> None:
     atexit.register(gc.freeze)  # at the end all goes anyway: nothing needs to be looked through
     # The threads of linear algebra would wait for work in a loop: there is little of it, and ours work side by side.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    keep_memory()
     # Where they are installed, pyogrio and pyarrow load libraries of frames for the use of others, which takes a third
     # of the start. A plug-in may be such another, and Spark is one.
     alone = words[:1] and words[0] in FRAMELESS and not any(word.startswith("--engine") for word in words)
