@@ -83,6 +83,8 @@ def start_fast(words: list[str]) -> None:
     # The threads of linear algebra would wait for work in a loop: there is little of it, and ours work side by side.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     keep_memory()
+    # The system may look long for large pages, and to fill small ones takes no longer.
+    os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
     # Where they are installed, pyogrio and pyarrow load libraries of frames for the use of others, which takes a third
     # of the start. A plug-in may be such another, and Spark is one.
     alone = words[:1] and words[0] in FRAMELESS and not any(word.startswith("--engine") for word in words)
