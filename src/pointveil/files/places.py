@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -121,7 +121,7 @@ def _database_name(url: SplitResult) -> str:
 def files_in(source: Any) -> Stamped | None:
     """Return the files of a folder, pattern, list or store, in a fixed order; None for one file on this machine."""
     if is_file_list(source):
-        return {file: stamp for item in source for file, stamp in (files_in(item) or _stamped(item)).items()}
+        return _each_once(pair for item in source for pair in (files_in(item) or _stamped(item)).items())
     path = local_path(source)
     if path is None:
         return _in_store(source)
@@ -142,11 +142,19 @@ def stamp_of(path: Path) -> tuple[int, int, int]:
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
+def _each_once(files: Iterable[tuple[File, object]]) -> Stamped:
+    """Return files, each once however its path is spelled: read twice, one record would count as two."""
+    found: dict[File, tuple[File, object]] = {}
+    for file, stamp in files:
+        found.setdefault(file.resolve() if isinstance(file, Path) else file, (file, stamp))
+    return dict(found.values())
+
+
 def _stamped(item: Any) -> Stamped:
     path = local_path(item)
     assert path is not None  # noqa: S101 - `files_in` has all others
     try:
-        return {path.absolute(): stamp_of(path)}
+        return {path: stamp_of(path)}
     except OSError:
         raise InputError(f"{path.name} does not exist; check the path.") from None
 
@@ -168,6 +176,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     for wild in WILD.finditer(text):
         sign = wild.group()
         made += re.escape(text[place : wild.start()])
+        sign = sign.replace("[!", "[^")  # which only regular expressions write so
         made += "(?:.*/)?" if sign == "**/" else {"**": ".*", "*": "[^/]*", "?": "[^/]"}.get(sign, sign)
         place = wild.end()
     return re.compile(made + re.escape(text[place:]))
@@ -180,7 +189,7 @@ def store_of(url: str) -> tuple[Any, str]:
     scheme = urlsplit(url).scheme.lower()
     if scheme not in STORES:
         raise InputError(
-            f"{public_name(url)} cannot be reached: an address begins with file://, s3://, gs:// or postgresql://, "
+            f"{public_name(url)} cannot be reached: an address begins with file:///, s3://, gs:// or postgresql://, "
             f"not with {scheme}://. Use a file on this machine."
         )
     try:
