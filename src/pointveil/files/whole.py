@@ -13,6 +13,8 @@ from pointveil.files.drafts import draft_folder
 
 PART = re.compile(r"part-[0-9]{5,}\.[a-z]+")
 """The names of the files in a folder that is one release."""
+OTHER_FILES = "{} is a directory with other files in it. Give another name."
+EXISTS = "{} exists already. Give another name; or replace it, with --force (in Python: force=True)."
 
 
 def existing_file(path: Path) -> Path:
@@ -54,12 +56,10 @@ def refuse_existing(*paths: Path, force: bool, own: Collection[str] = ()) -> Non
         if not os.path.lexists(path):
             continue
         if path.is_dir() and not all(PART.fullmatch(entry.name) for entry in path.iterdir()):
-            raise InputError(f"{path.name} is a directory with other files in it. Give another name.")
+            raise InputError(OTHER_FILES.format(path.name))
         members = path.iterdir() if path.is_dir() else [path]
         if not force and not all(member.is_file() and file_digest(member) in own for member in members):
-            raise InputError(
-                f"{path.name} exists already. Give another name; or replace it, with --force (in Python: force=True)."
-            )
+            raise InputError(EXISTS.format(path.name))
 
 
 def refuse_same(path: Path, others: Mapping[str, Path | None]) -> None:
