@@ -15,7 +15,7 @@ from pyarrow import csv
 
 from pointveil.cells import Everywhere, Grid
 from pointveil.errors import InputError
-from pointveil.files.places import public_name
+from pointveil.files.places import public_name, without_secrets
 from pointveil.formats import DamagedError, open_points
 from pointveil.ledger import Ledger
 from pointveil.vault import Share, Vault
@@ -251,6 +251,21 @@ def test_every_source_has_a_public_name_without_a_secret(source: Any, name: str)
 
     assert "SECRET" not in found
     assert found == name or ("query" in name and found.startswith("city: query "))
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("out/synthetic.parquet", "out/synthetic.parquet"),
+        ("s3://KEY:SECRET@bucket/a.parquet?table=SECRET", "s3://bucket/a.parquet"),
+        (
+            "postgresql://me:SECRET@host/city?password=SECRET&table=public.trips",
+            "postgresql://host/city?table=public.trips",
+        ),
+    ],
+)
+def test_what_was_written_is_told_without_a_secret(place: str, told: str) -> None:
+    assert without_secrets(place) == told
 
 
 @pytest.mark.parametrize(

@@ -258,6 +258,15 @@ def test_a_table_that_is_no_release_is_never_replaced(city: Postgres, table: pa.
     assert pv.Ledger().accounts() == []
 
 
+def test_a_table_that_cannot_be_made_is_refused_before_the_charge(
+    city: Postgres, table: pa.Table, world: World
+) -> None:
+    with pytest.raises(InputError, match=r"city: nowhere\.synthetic cannot be written"):
+        pv.release(table, world, epsilon=1, output=city.address("?table=nowhere.synthetic"), method="ugrid-uni")
+
+    assert pv.Ledger().accounts() == []
+
+
 def test_a_write_that_fails_leaves_nothing_and_the_request_resumes(
     city: Postgres, table: pa.Table, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

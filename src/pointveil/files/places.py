@@ -105,11 +105,12 @@ def public_name(source: Any) -> str:
 
 
 def without_secrets(place: str | os.PathLike[str]) -> str:
-    """Return a path as it is, and an address without user, password and options."""
+    """Return a path as it is, and an address without user, password and options, save for the name of a table."""
     if not is_url(place):
         return os.fspath(place)
     url = urlsplit(os.fspath(place))
-    return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
+    table = "".join(f"?table={name}" for name in parse_qs(url.query).get("table", []) if url.scheme in DATABASES)
+    return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}{table}"
 
 
 def _database_name(url: SplitResult) -> str:

@@ -181,7 +181,8 @@ def check(url: str, crs: str | None = None, *, force: bool, own: Any = ()) -> No
     with _transaction(address) as session:
         if crs is not None:
             _srid(session, address, crs)
-        _refuse_existing(session, address, force=force, own=own)
+        if not _refuse_existing(session, address, force=force, own=own):
+            session.do(f"CREATE TABLE {address.relation} ()")  # undone at once: it shows whether one can be made there
 
 
 def write(
@@ -277,10 +278,10 @@ def _transaction(address: Address) -> Iterator[Session]:
         session.close()
 
 
-def _refuse_existing(session: Session, address: Address, *, force: bool, own: Any) -> None:
-    """Refuse to replace a table, unless it is a release and that was said, or it is this very one."""
+def _refuse_existing(session: Session, address: Address, *, force: bool, own: Any) -> bool:
+    """Refuse to replace a table, unless it is a release and that was said, or it is this very one; say if it exists."""
     if not session.rows(f"SELECT 1 WHERE to_regclass({literal(address.relation)}) IS NOT NULL"):
-        return
+        return False
     kept: list[tuple[Any, ...]] = []
     if session.rows(f"SELECT 1 WHERE to_regclass({literal(STATEMENTS)}) IS NOT NULL"):
         kept = session.rows(f"SELECT statement FROM {STATEMENTS} WHERE table_name = {literal(address.relation)}")
@@ -290,6 +291,7 @@ def _refuse_existing(session: Session, address: Address, *, force: bool, own: An
         raise InputError(
             f"{address.name} exists already. Give another name; or replace it, with --force (in Python: force=True)."
         )
+    return True
 
 
 def _srid(session: Session, address: Address, crs: str) -> int:
