@@ -19,6 +19,7 @@ from pointveil.cells import Everywhere, Grid
 from pointveil.cli import main
 from pointveil.errors import InputError, VerificationError
 from pointveil.formats import DamagedError, open_points
+from pointveil.reading import read_schema
 from pointveil.releases import survey
 from pointveil.vault import Share, Vault
 from pointveil.world import World
@@ -164,6 +165,11 @@ def test_a_function_that_writes_is_refused_by_the_database(city: Postgres, world
 def test_an_address_that_names_no_table_is_refused(rest: str, postgres: Postgres) -> None:
     with pytest.raises(InputError, match=r"ends with \?table=NAME or \?query="):
         open_points(postgres.address(rest))
+
+
+def test_a_file_for_kept_columns_starts_from_a_table_or_a_query(city: Postgres) -> None:
+    for rest in ("?table=people", "?query=SELECT * FROM people"):
+        assert {"name": "who", "type": "int64", "kind": "number"} in read_schema(city.address(rest))["columns"]
 
 
 def test_a_wrong_password_is_said_and_not_shown(

@@ -22,8 +22,7 @@ def existing_file(path: Path) -> Path:
     try:
         if path.is_dir():
             raise InputError(f"{path.name or path} is a directory; give a file.")
-        if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(path)) and not path.exists():
-            raise InputError(f"{path.name} is given as an address on a network. Download it, and give the file.")
+        refuse_address(path)
         if str(path) == "-" or (path.exists() and not path.is_file()):
             raise InputError(
                 f"{path} is standard input, a pipe or a device. Save the data to a file: it is read twice."
@@ -38,8 +37,16 @@ def existing_file(path: Path) -> Path:
         raise InputError(f"{path.name} cannot be opened: {problem.strerror}.") from None
 
 
+def refuse_address(path: Path) -> None:
+    """Refuse an address where only a file will do, and quote nothing of it: it may hold a password."""
+    address = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/", str(path))
+    if address and not path.parent.is_dir():
+        raise InputError(f"An address ({address[1]}://…) cannot be given here: give a file on this machine.")
+
+
 def check_target(path: Path) -> Path:
     """Return a path where a file can be written; refuse any other."""
+    refuse_address(path)
     if path.is_dir() and path.suffix:
         raise InputError(f"{path.name or path} is a directory; give the name of the file to write.")
     if not path.parent.is_dir():

@@ -110,22 +110,32 @@ def _quietly(close: Callable[[], object]) -> None:
 
 def read(url: str, request: Request, *, in_order: bool = False) -> PointSource:
     """Open a table or query; all readings see the same records, those of the moment in which it was opened."""
-    address = Address.of(url)
-    session = Session(address, autocommit=True)
-    try:
-        session.do(SNAPSHOT)
-        with session.answer(f"SELECT * FROM {address.relation} LIMIT 0") as nothing:
-            schema = _described(session, address, nothing.schema)
-    except InputError:
-        raise
-    except Exception:  # noqa: BLE001 - an error of the database may quote a value
-        raise InputError(CANNOT_READ.format(address.name)) from None
+    address, session, schema = _opened(url)
     layout = dataclasses.replace(layout_of(schema, request, address.name), format="frame")
     wanted = [_selected(schema.field(name), request) for name in needed_columns(layout, request)]
     order = f" ORDER BY {quoted(NUMBER)}" if in_order else ""
     query = f"SELECT {', '.join(wanted)} FROM {address.relation}{order}"
     pieces = partial(_pieces, session, query, layout, request, address.name)
     return PointSource(layout, pieces, name=address.name, is_query=True, close=session.close)
+
+
+def fields(url: str) -> dict[str, Any]:
+    """Return the types of all columns of a table or query."""
+    return {field.name: field.type for field in _opened(url)[2]}
+
+
+def _opened(url: str) -> tuple[Address, Session, Any]:
+    """Connect, and see which columns there are."""
+    address = Address.of(url)
+    session = Session(address, autocommit=True)
+    try:
+        session.do(SNAPSHOT)
+        with session.answer(f"SELECT * FROM {address.relation} LIMIT 0") as nothing:
+            return address, session, _described(session, address, nothing.schema)
+    except InputError:
+        raise
+    except Exception:  # noqa: BLE001 - an error of the database may quote a value
+        raise InputError(CANNOT_READ.format(address.name)) from None
 
 
 def _pieces(session: Session, query: str, layout: Layout, request: Request, name: str) -> Iterator[Batch]:
