@@ -106,7 +106,9 @@ def prepare(terms: SurveyTerms) -> Order:
     settled = settle(terms)
     if terms.request is not None and book is None:
         raise InputError("A request is repeated from the ledger. Give a ledger, or leave the request out.")
-    session = session_of(terms.source, terms.engine, terms.master) if form == "folder" else None
+    session = (
+        session_of(terms.source, terms.engine, terms.master) if form == "folder" and isinstance(target, Path) else None
+    )
     states, facts = _states(terms), _facts(terms, settled, form)
     kept = None if book is None or terms.request is None else book.find_request(terms.request, facts)
     own = frozenset() if kept is None else kept.written
