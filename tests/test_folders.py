@@ -25,7 +25,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pointveil.synthetic.CHUNK", 300)
 
 
-def released(source: Path, world: World, output: Path, **options: Any) -> pv.SyntheticPoints:
+def released(source: Any, world: World, output: Path, **options: Any) -> pv.SyntheticPoints:
     return pv.release(source, world, epsilon=1, output=output, method="ugrid-uni", seed=1, **options)
 
 
@@ -113,8 +113,11 @@ def test_a_release_does_not_go_into_the_folder_that_it_is_made_of(
     private.mkdir()
     shutil.copy(people_file, private)
 
-    with pytest.raises(InputError, match="would lie in the private folder"):
-        released(private, world, private / "synthetic.parquet")
+    for source in (private, f"{private}/*.parquet", [people_file, private]):
+        with pytest.raises(InputError, match="would lie among the private files, "):
+            released(source, world, private / "synthetic.parquet", force=True)
+    with pytest.raises(InputError, match="would lie among the private files, "):
+        released([private, people_file], world, people_file, force=True)
     made = released(private, world, tmp_path / "synthetic", ledger=tmp_path / "ledger.db")
 
     assert made.statement.ledger is not None

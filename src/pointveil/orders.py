@@ -17,7 +17,7 @@ from typing import Any
 from pointveil.checking import AUTO, Settled, check_drawing, check_period, checked_text, look, settle
 from pointveil.errors import BudgetError, InputError, PointveilError
 from pointveil.files.crs import crs_name, known_crs
-from pointveil.files.places import is_database, local_path, public_name, store_of
+from pointveil.files.places import is_database, is_within, local_path, public_name, store_of
 from pointveil.files.whole import check_room, check_target, refuse_existing, refuse_same
 from pointveil.ledger import Ledger, exact_cap, open_ledger
 from pointveil.methods import Method
@@ -106,7 +106,9 @@ def prepare(terms: SurveyTerms) -> Order:
     settled = settle(terms)
     if terms.request is not None and book is None:
         raise InputError("A request is repeated from the ledger. Give a ledger, or leave the request out.")
-    session = session_of(terms.source, terms.engine, terms.master) if form == "folder" else None
+    session = (
+        session_of(terms.source, terms.engine, terms.master) if form == "folder" and isinstance(target, Path) else None
+    )
     states, facts = _states(terms), _facts(terms, settled, form)
     kept = None if book is None or terms.request is None else book.find_request(terms.request, facts)
     own = frozenset() if kept is None else kept.written
@@ -210,6 +212,7 @@ def check_output(
     if local is None:
         if not is_database(output):
             store_of(str(output))
+            _refuse_within(output, named)
         elif is_database(named) and public_name(output) == public_name(named):
             raise InputError(f"{public_name(output)} is the private table itself. Give another name for the output.")
         return str(output)
@@ -223,11 +226,15 @@ def check_output(
         "the public key": None if key is None else key.public_path,
     }
     refuse_same(target, stays)
-    private = stays["the private file itself"]
-    if private is not None and private.is_dir() and target.resolve().is_relative_to(private.resolve()):
-        raise InputError(f"{target.name} would lie in the private folder {private.name}. Give another place for it.")
+    _refuse_within(target, named)
     refuse_same(statement_path(target), stays)
     return target
+
+
+def _refuse_within(output: Any, private: Any) -> None:
+    if is_within(output, private):
+        name, others = public_name(output), public_name(private)
+        raise InputError(f"{name} would lie among the private files, {others}. Give another place for it.")
 
 
 def _user() -> str:

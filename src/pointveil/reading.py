@@ -63,14 +63,14 @@ def readable(name: str) -> bool:
         return False
 
 
-def read_schema(path: str | Path) -> dict[str, Any]:
+def read_schema(source: str | PathLike[str]) -> dict[str, Any]:
     """Return names and types of the columns that a file has beside its places, and TOML that starts to declare them.
 
     No record is looked at. The columns of CSV are text; those of GeoJSON, which cannot be listed, are None.
 
     Parameters
     ----------
-    path
-        A file of points, in any format.
+    source
+        A file of points, in any format; or a folder, a pattern or an address.
     """
-    return describe(existing_file(Path(path)))
+    return describe(source)

@@ -24,7 +24,7 @@ from pointveil.columns import Column, from_dict
 from pointveil.errors import InputError, PointveilError, VerificationError
 from pointveil.files.drafts import draft_folder
 from pointveil.files.exact import stated_number
-from pointveil.files.whole import refuse_existing, write_whole
+from pointveil.files.whole import refuse_address, refuse_existing, write_whole
 from pointveil.formats import Layout
 from pointveil.ledger import OWN, Ledger, Own
 from pointveil.methods import Method, edition_of
@@ -160,6 +160,7 @@ class Survey:
         try:
             return cls.from_bytes(path.read_bytes())
         except (FileNotFoundError, IsADirectoryError):
+            refuse_address(path)
             raise InputError(f"There is no file {path}.") from None
         except InputError as fault:
             raise InputError(f"{path.name} cannot be read: {fault}") from None

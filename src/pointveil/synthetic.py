@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from pointveil import counting, showing
 from pointveil.cells.arrays import blocks
 from pointveil.columns import Column, from_dict
-from pointveil.errors import missing_extra
+from pointveil.errors import InputError, missing_extra
 from pointveil.files.crs import DEGREES, short_name, transform
 from pointveil.files.laid_aside import LaidAside
 from pointveil.files.lattice import steps_per_unit
 from pointveil.files.memory import return_memory
-from pointveil.files.places import fetched, is_database, local_path, public_name, put, remove
-from pointveil.files.whole import check_target, file_digest, refuse_existing
+from pointveil.files.places import fetched, is_database, local_path, names_at, public_name, put, remove
+from pointveil.files.whole import EXISTS, OTHER_FILES, PART, check_target, file_digest, refuse_existing
 from pointveil.formats import (
     Chunk,
     Layout,
@@ -357,8 +357,7 @@ def check_release(path: Path | str, *, force: bool, own: Collection[str] = ()) -
         check_table(str(path), force=force, own=own)
         return
     if isinstance(path, str):
-        with nullcontext(Path(path)) if force else fetched(path) as copy:
-            refuse_existing(copy, force=force, own=own)
+        _check_store(path, force=force, own=own)
         return
     beside = statement_path(path)
     if not os.path.lexists(path) and beside.is_file():
@@ -366,6 +365,19 @@ def check_release(path: Path | str, *, force: bool, own: Collection[str] = ()) -
             parse_statement(beside.read_text(encoding="utf-8"))
             beside.unlink()
     refuse_existing(*files_of(path), beside, force=force, own=own)
+
+
+def _check_store(url: str, *, force: bool, own: Collection[str]) -> None:
+    """Refuse to write over what lies in a store; what is no release of ours is not even fetched to be compared."""
+    found = names_at(url)
+    if any(name and not PART.fullmatch(name) for name in found):
+        raise InputError(OTHER_FILES.format(public_name(url)))
+    if not found or force:
+        return
+    if not own:
+        raise InputError(EXISTS.format(public_name(url)))
+    with fetched(url) as copy:
+        refuse_existing(copy, force=False, own=own)
 
 
 def check_crs(path: Path | str, layout: Layout, world: World) -> None:

@@ -15,6 +15,7 @@ from pointveil.columns import from_dict
 from pointveil.errors import InputError, VerificationError, shown
 from pointveil.files.crs import is_geographic, known_crs, same_places, transform
 from pointveil.files.places import fetched, is_database, public_name
+from pointveil.files.whole import refuse_address
 from pointveil.formats import FORMATS, PointSource, format_of, open_points, read_statement
 from pointveil.formats.base import Codes
 from pointveil.ledger import Ledger
@@ -97,6 +98,7 @@ def read_checked(path: str | PathLike[str], public_key: str | None = None) -> Ve
 
 def _read_checked(path: Path, public_key: str | None) -> Verified:
     if not path.is_file() and not path.is_dir():
+        refuse_address(path)
         raise InputError(f"There is no file {path.name}.")
     if path.is_dir():
         return _checked_release(path, public_key)

@@ -111,3 +111,37 @@ def test_a_first_line_of_data_is_not_shown(tmp_path: Path) -> None:
 
     assert result.exit_code != 0
     assert "50.5" not in str(result.exception)
+
+
+def test_a_folder_and_a_pattern_are_described_as_their_files_are(tmp_path: Path) -> None:
+    for part in ("a", "b"):
+        (tmp_path / "trips").mkdir(exist_ok=True)
+        pq.write_table(pa.table(TRIPS), tmp_path / "trips" / f"{part}.parquet")
+
+    of_one, *of_many = (run(tmp_path / name) for name in ("trips/a.parquet", "trips", "trips/*.parquet"))
+
+    assert of_many == [of_one.replace("of a.parquet", "of trips"), of_one.replace("of a.parquet", "of trips/*.parquet")]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "certificate URL",
+        "draw URL synthetic.parquet",
+        "survey people.csv URL --world world.gpkg --epsilon 1 --unit point",
+        "check people.csv --world URL",
+        "check people.csv --world world.gpkg --prior URL",
+    ],
+)
+@pytest.mark.parametrize("url", ["s3://ME:SECRET@bucket", "postgresql://me:SECRET@host/city?table=a&password=SECRET"])
+def test_an_address_where_only_a_file_can_be_is_refused_without_its_password(
+    words: str, url: str, people_file: Path, world_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    known = {"URL": url, "people.csv": str(people_file), "world.gpkg": str(world_file)}
+
+    result = CliRunner().invoke(app, [known.get(word, word) for word in words.split()])
+
+    said = f"{result.output} {result.exception}"
+    assert f"An address ({url.partition(':')[0]}://…) cannot be given here" in said
+    assert "SECRET" not in said

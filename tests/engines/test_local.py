@@ -17,6 +17,7 @@ from pointveil.engines import base as engine_base
 from pointveil.errors import InputError
 from pointveil.formats import DamagedError, base, open_points
 from pointveil.ground import leaves_from_levels, raster_of
+from pointveil.ledger import Ledger
 from pointveil.network import road_cells
 from pointveil.releases import survey
 from pointveil.vault import VOTES, Cells, Share, Vault
@@ -92,6 +93,20 @@ def test_what_is_laid_aside_on_disk_has_no_name_and_is_gone_afterwards(
     engine.forget()
 
     assert laid._file.closed
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+def test_a_stream_that_no_disk_has_room_for_is_paid_for_and_says_what_to_do(
+    table: pa.Table, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vault = Vault.open(table.to_reader(), world, epsilon=1)
+
+    with Path("/dev/full").open("wb", buffering=0) as full:
+        monkeypatch.setattr("tempfile.SpooledTemporaryFile", lambda **_: full)
+        with pytest.raises(DamagedError, match=r"No space left on device. Point TMPDIR to .* Epsilon 1 stays paid"):
+            vault.count(GRID, Share("count", Fraction(1)))
+
+    assert [account.spent for account in Ledger().accounts()] == [1]
 
 
 def test_a_stream_that_breaks_is_paid_for_by_name_and_never_half_an_answer(table: pa.Table, world: World) -> None:

@@ -1,5 +1,7 @@
 """What is laid aside comes back whole, in order and as often as wished."""
 
+from pathlib import Path
+
 import pyarrow as pa
 import pytest
 
@@ -28,3 +30,18 @@ def test_a_file_that_was_cut_off_is_noticed() -> None:
 
     with pytest.raises(OSError, match="rror"):
         list(laid)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs Linux's /dev/full")
+def test_a_full_disk_is_said_once_and_not_again_when_all_is_over() -> None:
+    laid = LaidAside(None)
+    laid._file.close()
+    full = Path("/dev/full").open("wb")  # noqa: SIM115 - closed by what is tested
+    laid._file = full  # type: ignore[assignment]
+
+    with pytest.raises(OSError, match="No space"):
+        laid.add(pa.table({"n": range(100_000)}))
+    full.write(b"more that waits")
+    laid.__del__()
+
+    assert full.closed

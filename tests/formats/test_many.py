@@ -15,7 +15,7 @@ from pyarrow import csv
 
 from pointveil.cells import Everywhere, Grid
 from pointveil.errors import InputError
-from pointveil.files.places import public_name
+from pointveil.files.places import public_name, without_secrets
 from pointveil.formats import DamagedError, open_points
 from pointveil.ledger import Ledger
 from pointveil.vault import Share, Vault
@@ -77,6 +77,17 @@ def test_many_files_answer_as_one_does(
     assert open_points(source).layout == open_points(whole).layout
 
 
+def test_a_file_that_a_list_names_twice_is_read_once(
+    table: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cut(table, tmp_path / "parts", NAMES)
+    monkeypatch.chdir(tmp_path)
+
+    found = coordinates(["parts", "parts/a.parquet", tmp_path / "parts/deep/b.parquet", "parts/../parts/*.parquet"])
+
+    assert len(found) == len(table)
+
+
 def test_files_of_text_are_read_with_the_same_patience_as_one(tmp_path: Path) -> None:
     folder = tmp_path / "parts"
     folder.mkdir()
@@ -97,6 +108,7 @@ def test_a_pattern_takes_only_what_it_matches(tmp_path: Path) -> None:
     assert len(coordinates(tmp_path / "x*.parquet")) == 1
     assert len(open_points(f"{tmp_path}/x?.parquet").stamp()) == 2  # type: ignore[arg-type]
     assert len(open_points(f"{tmp_path}/[xy]1.parquet").stamp()) == 2  # type: ignore[arg-type]
+    assert set(map(str, open_points(f"{tmp_path}/[!xo]*.parquet").stamp())) == {f"{tmp_path}/y1.parquet"}  # type: ignore[call-overload]
     assert len(open_points(f"{tmp_path}/**/x*.parquet").stamp()) == 3  # type: ignore[arg-type]
     assert open_points(tmp_path / "odd[1].parquet").path == tmp_path / "odd[1].parquet"
     with pytest.raises(InputError, match="has no file in it"):
@@ -239,6 +251,21 @@ def test_every_source_has_a_public_name_without_a_secret(source: Any, name: str)
 
     assert "SECRET" not in found
     assert found == name or ("query" in name and found.startswith("city: query "))
+
+
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        ("out/synthetic.parquet", "out/synthetic.parquet"),
+        ("s3://KEY:SECRET@bucket/a.parquet?table=SECRET", "s3://bucket/a.parquet"),
+        (
+            "postgresql://me:SECRET@host/city?password=SECRET&table=public.trips",
+            "postgresql://host/city?table=public.trips",
+        ),
+    ],
+)
+def test_what_was_written_is_told_without_a_secret(place: str, told: str) -> None:
+    assert without_secrets(place) == told
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from pointveil.cells import Everywhere, Grid
 from pointveil.cli import main
 from pointveil.errors import InputError, VerificationError
 from pointveil.formats import DamagedError, open_points
+from pointveil.reading import read_schema
 from pointveil.releases import survey
 from pointveil.vault import Share, Vault
 from pointveil.world import World
@@ -166,6 +167,11 @@ def test_an_address_that_names_no_table_is_refused(rest: str, postgres: Postgres
         open_points(postgres.address(rest))
 
 
+def test_a_file_for_kept_columns_starts_from_a_table_or_a_query(city: Postgres) -> None:
+    for rest in ("?table=people", "?query=SELECT * FROM people"):
+        assert {"name": "who", "type": "int64", "kind": "number"} in read_schema(city.address(rest))["columns"]
+
+
 def test_a_wrong_password_is_said_and_not_shown(
     city: Postgres, world_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -255,6 +261,15 @@ def test_a_table_that_is_no_release_is_never_replaced(city: Postgres, table: pa.
         with pytest.raises(InputError, match=r"no release of ours|the private table itself"):
             pv.release(source, world, epsilon=1, output=city.address("?table=people"), force=True)
     assert city.rows("SELECT count(*) FROM people") == [(2000,)]
+    assert pv.Ledger().accounts() == []
+
+
+def test_a_table_that_cannot_be_made_is_refused_before_the_charge(
+    city: Postgres, table: pa.Table, world: World
+) -> None:
+    with pytest.raises(InputError, match=r"city: nowhere\.synthetic cannot be written"):
+        pv.release(table, world, epsilon=1, output=city.address("?table=nowhere.synthetic"), method="ugrid-uni")
+
     assert pv.Ledger().accounts() == []
 
 

@@ -102,7 +102,7 @@ def test_an_object_that_changes_between_two_questions_fails(
 @pytest.mark.parametrize(
     ("key", "words"),
     [
-        ("missing.parquet", "missing.parquet has no file in it|missing.parquet cannot be opened"),
+        ("missing.parquet", "missing.parquet has no file in it; check"),
         ("a.gpkg", "a.gpkg cannot be read from a store, only .csv"),
         ("a.xlsx", "a.xlsx is in no format known"),
     ],
@@ -120,8 +120,11 @@ def test_what_cannot_be_read_is_named_without_its_credentials(
 
 
 def test_no_server_and_no_bucket_are_said_plainly(address: Address, s3: str) -> None:
-    for url in (f"s3://ME:{SECRET}@nobody-has-this/a.csv?endpoint_override={s3}&scheme=http", "s3://"):
-        with pytest.raises(InputError, match=r"cannot be opened|has no file") as caught:
+    for url, words in (
+        (f"s3://ME:{SECRET}@nobody-has-this/a.csv?endpoint_override={s3}&scheme=http", "has no file"),
+        ("s3://", "cannot be opened"),
+    ):
+        with pytest.raises(InputError, match=words) as caught:
             open_points(url)
         assert SECRET not in str(caught.value)
 
@@ -144,6 +147,56 @@ def test_a_release_goes_to_a_store_and_comes_back_verified(
     pv.release(table, world, epsilon=1, output=url, method="ugrid-uni", force=True, count=5)
     assert len(pv.read(url)) == 5
     assert not pv.evaluate(address("people.parquet"), url, world).warnings()
+
+
+def content(store: Any, bucket: str) -> list[str]:
+    return [info.path for info in store.get_file_info(fs.FileSelector(bucket, recursive=True)) if info.is_file]
+
+
+def test_private_files_in_a_store_are_never_replaced(
+    store: Any, bucket: str, address: Address, table: pa.Table, world: World
+) -> None:
+    fill(store, bucket, table, ["trips/a.parquet", "trips/b.parquet", "other/notes.parquet"])
+    before = content(store, bucket)
+
+    for source, output, words in (
+        (table, "other", "directory with other files"),
+        (address("trips"), "trips/a.parquet", "among the private files, trips"),
+        (address("trips"), "trips/synthetic", "among the private files, trips"),
+        (address("trips/*.parquet"), "trips/c.parquet", r"among the private files, trips/\*"),
+        ([address("trips/a.parquet")], "trips/a.parquet", "among the private files, a.parquet"),
+    ):
+        with pytest.raises(InputError, match=words):
+            pv.release(source, world, epsilon=1, output=address(output), method="ugrid-uni", force=True)
+
+    assert content(store, bucket) == before
+    assert pv.Ledger().accounts() == []
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [("*.parquet", "one object or folder in a bucket"), ("", "one object or folder in a bucket"), ("x", "no bucket")],
+)
+def test_an_output_that_no_store_can_take_is_refused_before_the_charge(
+    key: str, words: str, bucket: str, address: Address, table: pa.Table, world: World
+) -> None:
+    output = address(key) if key != "x" else address(key).replace(bucket, "nobody-has-this")
+
+    with pytest.raises(InputError, match=words) as caught:
+        pv.release(table, world, epsilon=1, output=output, method="ugrid-uni")
+
+    assert SECRET not in str(caught.value)
+    assert pv.Ledger().accounts() == []
+
+
+def test_what_exists_is_refused_without_being_fetched(
+    store: Any, bucket: str, address: Address, table: pa.Table, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store, bucket, table, ["out/part-00000.parquet"])
+    monkeypatch.setattr(fs, "copy_files", None)
+
+    with pytest.raises(InputError, match="out exists already"):
+        pv.release(table, world, epsilon=1, output=address("out"), method="ugrid-uni")
 
 
 def test_a_part_too_many_in_a_store_exits_with_4_and_shows_no_secret(

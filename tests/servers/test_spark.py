@@ -17,6 +17,7 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
 from numpy.typing import NDArray
+from pyarrow import fs
 from tests.formats.test_kept import KEEP, trips
 
 import pointveil as pv
@@ -155,6 +156,17 @@ def test_executors_write_a_folder_of_parts(
     (tmp_path / "out" / "part-00001.parquet").unlink()
     with pytest.raises(VerificationError, match="missing"):
         pv.verify(tmp_path / "out")
+
+
+def test_a_folder_in_a_store_is_written_by_this_machine(frame: Any, world: World, s3: str) -> None:
+    options = f"endpoint_override={s3}&scheme=http&region=us-east-1"
+    store, _ = fs.FileSystem.from_uri(f"s3://ME:{SECRET}@?{options}&allow_bucket_creation=true")
+    store.create_dir("of-spark")
+    url = f"s3://ME:{SECRET}@of-spark/out?{options}"
+
+    made = pv.release(frame, world, epsilon=1, output=url, method="ugrid-uni", dataset="trips")
+
+    assert np.array_equal(pv.read(url).coordinates, made.coordinates)
 
 
 def test_kept_columns_and_persons_of_a_frame(

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from pointveil.cli.common import Force, Json, Quiet, print_json, tell
+from pointveil.cli.common import Force, Json, Points, Quiet, print_json, tell
 
 
 def schema(
-    points: Annotated[Path, typer.Argument(help="Private file of points.")],
+    points: Points,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="TOML file to write (default: print it).")
     ] = None,
@@ -25,12 +25,13 @@ def schema(
     pointveil schema trips.parquet --output keep.toml
     """
     from pointveil.errors import shown
+    from pointveil.files.places import local_path
     from pointveil.files.whole import check_target, refuse_existing, refuse_same
     from pointveil.reading import read_schema
 
     found = read_schema(points)
     if output is not None:
-        refuse_same(check_target(output), {"the private file itself": points})
+        refuse_same(check_target(output), {"the private file itself": local_path(points)})
         refuse_existing(output, force=force)
         output.write_text(found["toml"], encoding="utf-8", newline="\n")
     if json:

@@ -3,10 +3,12 @@
 import tempfile
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 
 import numpy as np
 
 from pointveil.engines.siphash import Numbers
+from pointveil.formats import DamagedError
 
 IN_MEMORY = 2**27
 """Bytes that are held; what is more goes to a file that only this process can open, and that ends with it."""
@@ -24,7 +26,13 @@ class Spool:
 
     def add(self, rows: Numbers) -> None:
         """Lay words (w, n) aside."""
-        self._file.write(np.ascontiguousarray(rows).data)
+        try:
+            self._file.write(np.ascontiguousarray(rows).data)
+        except OSError as problem:
+            raise DamagedError(
+                f"What can be read only once cannot be laid aside: {problem.strerror}. "
+                "Point TMPDIR to a folder with more room."
+            ) from None
         self._shapes.append((rows.shape[0], rows.shape[1]))
 
     def __iter__(self) -> Iterator[Numbers]:
@@ -41,5 +49,6 @@ class Spool:
 
     def close(self) -> None:
         """Give memory and disk back."""
-        self._file.close()
+        with suppress(OSError):  # a full disk refuses what was not written yet, which nobody needs any more
+            self._file.close()
         self._shapes.clear()

@@ -4,6 +4,7 @@ import errno
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -39,4 +40,5 @@ class LaidAside:
             yield pa.ipc.open_stream(part).read_all()
 
     def __del__(self) -> None:
-        self._file.close()
+        with suppress(OSError):  # a full disk refuses what was not written yet, which nobody needs any more
+            self._file.close()

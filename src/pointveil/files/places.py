@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -105,11 +105,12 @@ def public_name(source: Any) -> str:
 
 
 def without_secrets(place: str | os.PathLike[str]) -> str:
-    """Return a path as it is, and an address without user, password and options."""
+    """Return a path as it is, and an address without user, password and options, save for the name of a table."""
     if not is_url(place):
         return os.fspath(place)
     url = urlsplit(os.fspath(place))
-    return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}"
+    table = "".join(f"?table={name}" for name in parse_qs(url.query).get("table", []) if url.scheme in DATABASES)
+    return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}{table}"
 
 
 def _database_name(url: SplitResult) -> str:
@@ -121,7 +122,7 @@ def _database_name(url: SplitResult) -> str:
 def files_in(source: Any) -> Stamped | None:
     """Return the files of a folder, pattern, list or store, in a fixed order; None for one file on this machine."""
     if is_file_list(source):
-        return {file: stamp for item in source for file, stamp in (files_in(item) or _stamped(item)).items()}
+        return _each_once(pair for item in source for pair in (files_in(item) or _stamped(item)).items())
     path = local_path(source)
     if path is None:
         return _in_store(source)
@@ -129,8 +130,7 @@ def files_in(source: Any) -> Stamped | None:
         found = list(_below(path))
     elif WILD.search(str(path)) and not path.exists():
         pattern = _pattern(str(path))
-        fixed = itertools.takewhile(lambda part: not WILD.search(part), path.parts)
-        found = [file for file in _below(Path(*fixed)) if pattern.fullmatch(str(file))]
+        found = [file for file in _below(_fixed(path)) if pattern.fullmatch(str(file))]
     else:
         return None
     return _some({file: stamp_of(file) for file in sorted(found)}, source)
@@ -142,11 +142,19 @@ def stamp_of(path: Path) -> tuple[int, int, int]:
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
+def _each_once(files: Iterable[tuple[File, object]]) -> Stamped:
+    """Return files, each once however its path is spelled: read twice, one record would count as two."""
+    found: dict[File, tuple[File, object]] = {}
+    for file, stamp in files:
+        found.setdefault(file.resolve() if isinstance(file, Path) else file, (file, stamp))
+    return dict(found.values())
+
+
 def _stamped(item: Any) -> Stamped:
     path = local_path(item)
     assert path is not None  # noqa: S101 - `files_in` has all others
     try:
-        return {path.absolute(): stamp_of(path)}
+        return {path: stamp_of(path)}
     except OSError:
         raise InputError(f"{path.name} does not exist; check the path.") from None
 
@@ -168,6 +176,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     for wild in WILD.finditer(text):
         sign = wild.group()
         made += re.escape(text[place : wild.start()])
+        sign = sign.replace("[!", "[^")  # which only regular expressions write so
         made += "(?:.*/)?" if sign == "**/" else {"**": ".*", "*": "[^/]*", "?": "[^/]"}.get(sign, sign)
         place = wild.end()
     return re.compile(made + re.escape(text[place:]))
@@ -180,7 +189,7 @@ def store_of(url: str) -> tuple[Any, str]:
     scheme = urlsplit(url).scheme.lower()
     if scheme not in STORES:
         raise InputError(
-            f"{public_name(url)} cannot be reached: an address begins with file://, s3://, gs:// or postgresql://, "
+            f"{public_name(url)} cannot be reached: an address begins with file:///, s3://, gs:// or postgresql://, "
             f"not with {scheme}://. Use a file on this machine."
         )
     try:
@@ -193,28 +202,76 @@ def store_of(url: str) -> tuple[Any, str]:
 REFUSED = "the store does not answer, or does not let you in. Check the address, the region and the credentials."
 
 
-def _in_store(url: str) -> Stamped:
-    from pyarrow import fs
-
+def _sought(url: str) -> tuple[Any, str, re.Pattern[str] | None]:
+    """Return the file system that an address names, the key below which all lies, and a pattern if there is one."""
     star = re.compile(r"\*\*/?|\*")  # a question mark begins the options of an address
     before, mark, options = url.partition("?")
     wild = star.search(before)
     folder = before[: wild.start()].rpartition("/")[0] if wild else before.rstrip("/")
     system, base = store_of(folder + mark + options)
-    key = base + unquote(before[len(folder) :]) if wild else base
+    return system, base, _pattern(base + unquote(before[len(folder) :])) if wild else None
+
+
+def _infos(system: Any, base: str, url: str) -> list[Any]:
+    """Return what a store tells of an object, or of all that lies in a folder; nothing if neither is there."""
+    from pyarrow import fs
+
     try:
         info = system.get_file_info(base)
-        infos = [info] if info.is_file else system.get_file_info(fs.FileSelector(base, recursive=True))
+        selector = fs.FileSelector(base, allow_not_found=True, recursive=True)
+        infos = [info] if info.is_file else system.get_file_info(selector)
     except Exception:  # noqa: BLE001 - as above
         raise InputError(f"{public_name(url)} cannot be opened: {REFUSED}") from None
-    found = [each for each in infos if each.is_file and not _is_note(PurePosixPath(each.path.removeprefix(base)).parts)]
-    if wild:
-        found = [each for each in found if _pattern(key).fullmatch(each.path)]
+    return [each for each in infos if each.is_file]
+
+
+def _in_store(url: str) -> Stamped:
+    system, base, pattern = _sought(url)
+    infos = _infos(system, base, url)
+    found = [each for each in infos if not _is_note(PurePosixPath(each.path.removeprefix(base)).parts)]
+    if pattern is not None:
+        found = [each for each in found if pattern.fullmatch(each.path)]
     stamped: Stamped = {
         RemoteFile(system, each.path): (each.path, each.size, each.mtime_ns)
         for each in sorted(found, key=lambda each: each.path)
     }
     return _some(stamped, url)
+
+
+def names_at(url: str) -> list[str]:
+    """Return the names of all that lies below an address, where something is to be written; that of an object is ""."""
+    system, key = store_of(url)
+    if "*" in key or "/" not in key.strip("/"):
+        raise InputError(f"{public_name(url)} cannot be written: give the address of one object or folder in a bucket.")
+    found = [each.path.removeprefix(key).strip("/") for each in _infos(system, key, url)]
+    bucket = key.strip("/").partition("/")[0]
+    with suppress(OSError):  # who may write into a bucket may perhaps not look at it
+        if not found and system.get_file_info(bucket).type.name == "NotFound":
+            raise InputError(f"{public_name(url)} cannot be written: there is no bucket {bucket}; make it first.")
+    return found
+
+
+def is_within(target: Any, source: Any) -> bool:
+    """Whether what is written to a path or an address is read with a source: as one of its files, or in its place."""
+    if is_file_list(source):
+        return any(is_within(target, item) for item in source)
+    path, local = local_path(source), local_path(target)
+    if is_store(source) and is_store(target):
+        (system, base, pattern), (other, key) = _sought(source), store_of(target)
+        found = f"{key}/".startswith(f"{base}/") if pattern is None else pattern.fullmatch(key)
+        return bool(found) and bool(system == other)
+    if path is None or local is None:
+        return False
+    if WILD.search(str(path)) and not path.exists():
+        fixed = _fixed(path)
+        named = str(fixed.resolve() / path.relative_to(fixed))
+        return _pattern(named).fullmatch(str(local.resolve())) is not None
+    return local.resolve().is_relative_to(path.resolve())
+
+
+def _fixed(path: Path) -> Path:
+    """Return the folder below which lies all that a pattern matches."""
+    return Path(*itertools.takewhile(lambda part: not WILD.search(part), path.parts))
 
 
 def _some(found: Stamped, source: Any) -> Stamped:

@@ -13,6 +13,8 @@ from pointveil.files.drafts import draft_folder
 
 PART = re.compile(r"part-[0-9]{5,}\.[a-z]+")
 """The names of the files in a folder that is one release."""
+OTHER_FILES = "{} is a directory with other files in it. Give another name."
+EXISTS = "{} exists already. Give another name; or replace it, with --force (in Python: force=True)."
 
 
 def existing_file(path: Path) -> Path:
@@ -20,8 +22,7 @@ def existing_file(path: Path) -> Path:
     try:
         if path.is_dir():
             raise InputError(f"{path.name or path} is a directory; give a file.")
-        if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/", str(path)) and not path.exists():
-            raise InputError(f"{path.name} is given as an address on a network. Download it, and give the file.")
+        refuse_address(path)
         if str(path) == "-" or (path.exists() and not path.is_file()):
             raise InputError(
                 f"{path} is standard input, a pipe or a device. Save the data to a file: it is read twice."
@@ -36,8 +37,16 @@ def existing_file(path: Path) -> Path:
         raise InputError(f"{path.name} cannot be opened: {problem.strerror}.") from None
 
 
+def refuse_address(path: Path) -> None:
+    """Refuse an address where only a file will do, and quote nothing of it: it may hold a password."""
+    address = re.match(r"([A-Za-z][A-Za-z0-9+.-]+):/", str(path))
+    if address and not path.parent.is_dir():
+        raise InputError(f"An address ({address[1]}://…) cannot be given here: give a file on this machine.")
+
+
 def check_target(path: Path) -> Path:
     """Return a path where a file can be written; refuse any other."""
+    refuse_address(path)
     if path.is_dir() and path.suffix:
         raise InputError(f"{path.name or path} is a directory; give the name of the file to write.")
     if not path.parent.is_dir():
@@ -54,12 +63,10 @@ def refuse_existing(*paths: Path, force: bool, own: Collection[str] = ()) -> Non
         if not os.path.lexists(path):
             continue
         if path.is_dir() and not all(PART.fullmatch(entry.name) for entry in path.iterdir()):
-            raise InputError(f"{path.name} is a directory with other files in it. Give another name.")
+            raise InputError(OTHER_FILES.format(path.name))
         members = path.iterdir() if path.is_dir() else [path]
         if not force and not all(member.is_file() and file_digest(member) in own for member in members):
-            raise InputError(
-                f"{path.name} exists already. Give another name; or replace it, with --force (in Python: force=True)."
-            )
+            raise InputError(EXISTS.format(path.name))
 
 
 def refuse_same(path: Path, others: Mapping[str, Path | None]) -> None:

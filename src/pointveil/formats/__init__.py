@@ -126,11 +126,15 @@ def as_named(source: Any) -> Any:
 
 
 def _read_file(file: File, request: Request) -> PointSource:
+    return _row_of(file).read(file, request)
+
+
+def _row_of(file: File) -> Format:
     row = FORMATS[format_of(file)]
     if not isinstance(file, Path) and not row.is_remote:
         able = ", ".join(suffix for each in FORMATS.values() if each.is_remote for suffix in each.suffixes)
         raise InputError(f"{file.name} cannot be read from a store, only {able}; copy it to this machine first.")
-    return row.read(file, request)
+    return row
 
 
 def _pair(columns: Any) -> tuple[str, str]:
@@ -297,15 +301,19 @@ def check_holds_crs(path: Path, like: Layout, places: NDArray[np.float64]) -> No
         raise InputError(f"{path.name}: this format cannot hold the CRS of the points. Write .gpkg, .parquet or .csv.")
 
 
-def describe_columns(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the Arrow types of the columns of a file, by name, save those that surely say where a record is."""
-    path = existing_file(Path(path))
-    found = FORMATS[format_of(path)].fields(path)
+def describe_columns(source: str | os.PathLike[str]) -> tuple[str, dict[str, Any]]:
+    """Return the format of a source, and its columns' Arrow types by name; not of those that surely say where it is."""
+    if is_database(source):
+        name, found = "table", postgis.fields(str(source))
+    else:
+        files, path = files_in(source), local_path(source)
+        file = next(iter(files)) if files else existing_file(Path() if path is None else path)
+        name, found = format_of(file), _row_of(file).fields(file)
     try:
-        layout = open_points(path).layout
+        layout = open_points(source).layout
     except InputError:  # only the caller knows which columns say that, or which CRS they have
-        return found
-    return {name: kind for name, kind in found.items() if name not in {layout.x, layout.y, layout.geometry}}
+        return name, found
+    return name, {each: kind for each, kind in found.items() if each not in {layout.x, layout.y, layout.geometry}}
 
 
 def read_statement(path: str | os.PathLike[str]) -> str | None:

@@ -184,7 +184,7 @@ class Format:
     write: Callable[[Path, Chunks, Layout, str | None], None]  # into a new file; the caller sees to names and renaming
     statement: Callable[[Path], str | None] = lambda _: None  # what `write` embedded, where there is a place
     companions: tuple[str, ...] = ()  # patterns of the files that stand beside a file and are a part of it
-    fields: Callable[[Path], dict[str, Any]] = lambda _: {}  # Arrow types by name of column, where they can be known
+    fields: Callable[[Any], dict[str, Any]] = lambda _: {}  # Arrow types by name of column, where they can be known
     is_remote: bool = False  # whether `read` can read from any open file, and not only by its path
 
 

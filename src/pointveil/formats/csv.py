@@ -152,7 +152,7 @@ def as_field(name: str, delimiter: str) -> str:
     return '"' + name.replace('"', '""') + '"' if re.search(rf'["\r\n{re.escape(delimiter)}]', name) else name
 
 
-def fields(path: Path) -> dict[str, Any]:
+def fields(path: File) -> dict[str, Any]:
     """Return the names of all columns, which hold text."""
     with path.open("rb") as stream:
         _, names, _, _ = header(stream.read(LONGEST_RECORD), Request(), path.name)

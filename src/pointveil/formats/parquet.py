@@ -100,7 +100,7 @@ def geo_metadata(layout: Layout, name: str) -> str:
     return json.dumps({"version": "1.1.0", "primary_column": name, "columns": {name: column}})
 
 
-def fields(path: Path) -> dict[str, Any]:
+def fields(path: File) -> dict[str, Any]:
     """Return the types of all columns."""
     with opened(path) as file:
         return {field.name: field.type for field in file.schema_arrow}

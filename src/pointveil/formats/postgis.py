@@ -110,22 +110,32 @@ def _quietly(close: Callable[[], object]) -> None:
 
 def read(url: str, request: Request, *, in_order: bool = False) -> PointSource:
     """Open a table or query; all readings see the same records, those of the moment in which it was opened."""
-    address = Address.of(url)
-    session = Session(address, autocommit=True)
-    try:
-        session.do(SNAPSHOT)
-        with session.answer(f"SELECT * FROM {address.relation} LIMIT 0") as nothing:
-            schema = _described(session, address, nothing.schema)
-    except InputError:
-        raise
-    except Exception:  # noqa: BLE001 - an error of the database may quote a value
-        raise InputError(CANNOT_READ.format(address.name)) from None
+    address, session, schema = _opened(url)
     layout = dataclasses.replace(layout_of(schema, request, address.name), format="frame")
     wanted = [_selected(schema.field(name), request) for name in needed_columns(layout, request)]
     order = f" ORDER BY {quoted(NUMBER)}" if in_order else ""
     query = f"SELECT {', '.join(wanted)} FROM {address.relation}{order}"
     pieces = partial(_pieces, session, query, layout, request, address.name)
     return PointSource(layout, pieces, name=address.name, is_query=True, close=session.close)
+
+
+def fields(url: str) -> dict[str, Any]:
+    """Return the types of all columns of a table or query."""
+    return {field.name: field.type for field in _opened(url)[2]}
+
+
+def _opened(url: str) -> tuple[Address, Session, Any]:
+    """Connect, and see which columns there are."""
+    address = Address.of(url)
+    session = Session(address, autocommit=True)
+    try:
+        session.do(SNAPSHOT)
+        with session.answer(f"SELECT * FROM {address.relation} LIMIT 0") as nothing:
+            return address, session, _described(session, address, nothing.schema)
+    except InputError:
+        raise
+    except Exception:  # noqa: BLE001 - an error of the database may quote a value
+        raise InputError(CANNOT_READ.format(address.name)) from None
 
 
 def _pieces(session: Session, query: str, layout: Layout, request: Request, name: str) -> Iterator[Batch]:
@@ -181,7 +191,8 @@ def check(url: str, crs: str | None = None, *, force: bool, own: Any = ()) -> No
     with _transaction(address) as session:
         if crs is not None:
             _srid(session, address, crs)
-        _refuse_existing(session, address, force=force, own=own)
+        if not _refuse_existing(session, address, force=force, own=own):
+            session.do(f"CREATE TABLE {address.relation} ()")  # undone at once: it shows whether one can be made there
 
 
 def write(
@@ -277,10 +288,10 @@ def _transaction(address: Address) -> Iterator[Session]:
         session.close()
 
 
-def _refuse_existing(session: Session, address: Address, *, force: bool, own: Any) -> None:
-    """Refuse to replace a table, unless it is a release and that was said, or it is this very one."""
+def _refuse_existing(session: Session, address: Address, *, force: bool, own: Any) -> bool:
+    """Refuse to replace a table, unless it is a release and that was said, or it is this very one; say if it exists."""
     if not session.rows(f"SELECT 1 WHERE to_regclass({literal(address.relation)}) IS NOT NULL"):
-        return
+        return False
     kept: list[tuple[Any, ...]] = []
     if session.rows(f"SELECT 1 WHERE to_regclass({literal(STATEMENTS)}) IS NOT NULL"):
         kept = session.rows(f"SELECT statement FROM {STATEMENTS} WHERE table_name = {literal(address.relation)}")
@@ -290,6 +301,7 @@ def _refuse_existing(session: Session, address: Address, *, force: bool, own: An
         raise InputError(
             f"{address.name} exists already. Give another name; or replace it, with --force (in Python: force=True)."
         )
+    return True
 
 
 def _srid(session: Session, address: Address, crs: str) -> int:

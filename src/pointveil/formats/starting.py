@@ -1,14 +1,15 @@
 """Start a file that declares the columns to keep, from names and types alone: no record is read."""
 
 import json
+import os
 import re
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from pointveil.columns.names import guess_use
-from pointveil.formats import describe_columns, format_of
+from pointveil.files.places import public_name
+from pointveil.formats import describe_columns
 from pointveil.formats.values import is_text, plain_type
 
 HEAD = """\
@@ -80,19 +81,19 @@ def suggested(name: str, kind: Any) -> str | None:
     return "number" if any(test(plain) for test in tests) else None
 
 
-def describe(path: Path) -> dict[str, Any]:
-    """Return the columns of a file, and TOML with a table for each and blanks to fill in."""
-    head = HEAD.format(name=_shown(path.name))
-    if format_of(path) == "geojson":
+def describe(source: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the columns of a file or of what stands for one, and TOML with a table for each and blanks to fill in."""
+    head = HEAD.format(name=_shown(public_name(source)))
+    form, found = describe_columns(source)
+    if form == "geojson":
         return {"columns": None, "toml": head + UNKNOWN}
-    found = describe_columns(path)
-    columns = [{"name": name, "type": _type(kind, path), "kind": suggested(name, kind)} for name, kind in found.items()]
+    columns = [{"name": name, "type": _type(kind, form), "kind": suggested(name, kind)} for name, kind in found.items()]
     types = [plain_type(kind) for kind in found.values()]
     head += "".join(text for is_such, text in MORE.items() if any(map(is_such, types)))
-    return {"columns": columns, "toml": "\n".join([head, *(_table(name, found[name], path) for name in found)])}
+    return {"columns": columns, "toml": "\n".join([head, *(_table(name, found[name], form) for name in found)])}
 
 
-def _table(name: str, kind: Any, path: Path) -> str:
+def _table(name: str, kind: Any, form: str) -> str:
     plain_name = re.fullmatch("[A-Za-z0-9_-]+", name) is not None
     key = name if plain_name else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
     told, plain = suggested(name, kind), plain_type(kind)
@@ -102,11 +103,11 @@ def _table(name: str, kind: Any, path: Path) -> str:
     resolution = "1d" if pa.types.is_date(plain) else "1h"
     body = {"time": TIME.format(resolution=resolution), "category": CATEGORY.format(values=values), "number": NUMBER}
     more = FORMAT if told == "time" and is_text(plain) else ""
-    return f"[{key}]  # {_type(kind, path)}\n{body.get(told, ID)}{more}"
+    return f"[{key}]  # {_type(kind, form)}\n{body.get(told, ID)}{more}"
 
 
-def _type(kind: Any, path: Path) -> str:
-    return "text" if format_of(path) == "csv" else _shown(str(kind))
+def _type(kind: Any, form: str) -> str:
+    return "text" if form == "csv" else _shown(str(kind))
 
 
 def _shown(text: str) -> str:
