@@ -136,6 +136,17 @@ def test_the_pointer_tells_margins_of_a_release_but_not_of_an_hour_or_of_what_li
     page.wait_for_function(r"() => /^Within 250 m: [\d,]+ synthetic$/.test(byId('here').textContent)")
 
 
+def test_charts_stand_beside_the_map_whether_or_not_it_names_whom_to_credit(visit: Open) -> None:
+    page = visit("release").page
+    tops = "['.mapgrid', '.beside'].map((one) => document.querySelector(one).getBoundingClientRect().top)"
+
+    page.evaluate("() => { DATA.map.attribution = ''; show(DATA); }")
+
+    assert page.locator(".credit").count() == 1
+    map_top, charts_top = page.evaluate(tops)
+    assert charts_top == pytest.approx(map_top, abs=1)
+
+
 def test_no_line_leads_to_the_bin_of_other_values(visit: Open) -> None:
     page = visit("release").page
 

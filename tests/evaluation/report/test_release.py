@@ -81,6 +81,14 @@ def test_by_person_it_says_what_a_row_stands_for(world: World, people: NDArray[n
     assert "busy persons weigh less than their points" in cards[-1]["sentence"]
 
 
+def test_points_without_a_name_have_that_of_their_file(release: SyntheticPoints, world: World, tmp_path: Path) -> None:
+    statement = release.write(tmp_path / "made.parquet", key=None)
+
+    page = release_page(world.projection.to_metres(release.coordinates), world, statement)
+
+    assert "<title>made.parquet" in page
+
+
 def test_no_page_without_a_statement(world: World) -> None:
     with pytest.raises(InputError, match="no valid statement"):
         release_page(np.zeros((0, 2)), world, None)

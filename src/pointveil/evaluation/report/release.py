@@ -61,7 +61,8 @@ def release_page(synthetic: XY | Read, world: World, statement: Statement | None
         "statement": statement_data(statement),
     }
     stamp = BANNER if statement.rehearsal is None else f"{statement.rehearsal}: do not share"
-    title = titled(shown.name or "A synthetic release", world)
+    files = () if statement.output is None else statement.output.files
+    title = titled(shown.name or (files[0].name if files else "A synthetic release"), world)
     return compose(title, stamp, "release" if statement.rehearsal is None else "rehearsal", data)
 
 
