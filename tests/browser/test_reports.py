@@ -147,6 +147,18 @@ def test_charts_stand_beside_the_map_whether_or_not_it_names_whom_to_credit(visi
     assert charts_top == pytest.approx(map_top, abs=1)
 
 
+def test_without_charts_the_cards_stand_beside_the_map(visit: Open) -> None:
+    page = visit("release").page
+
+    page.evaluate("() => { DATA.kept = []; DATA.predicted = null; show(DATA); }")
+
+    drawn, cards = (page.locator(name).bounding_box() for name in (".mapgrid canvas", "#cards"))
+    assert cards["x"] > drawn["x"] + drawn["width"]
+    assert cards["y"] < drawn["y"] < cards["y"] + cards["height"]
+    shape = page.evaluate("DATA.map.width / DATA.map.height")
+    assert drawn["width"] / drawn["height"] == pytest.approx(shape, rel=0.02)
+
+
 def test_no_line_leads_to_the_bin_of_other_values(visit: Open) -> None:
     page = visit("release").page
 
