@@ -138,6 +138,15 @@ def test_a_column_that_may_say_whose_a_point_is_is_asked_about(
     assert not levels(pv.check(source, world, epsilon=2, person=column), "100 times")
 
 
+def test_all_columns_that_may_say_whose_a_point_is_are_named(
+    people: NDArray[np.float64], world: World, tmp_path: Path
+) -> None:
+    numbers = np.arange(len(people))
+    source = file_with(tmp_path, people, "lon", "lat", trip_id=numbers, taxi_id=numbers // 10)
+
+    assert levels(pv.check(source, world), "Name the column, --person trip_id or taxi_id (person=)") == {"warning"}
+
+
 def test_times_are_said_to_be_left_out(people: NDArray[np.float64], world: World, tmp_path: Path) -> None:
     source = file_with(tmp_path, people, "lon", "lat", started_at=["2024-01-01"] * len(people))
 

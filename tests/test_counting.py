@@ -10,6 +10,7 @@ import shapely
 from pyproj import Transformer
 
 import pointveil as pv
+from pointveil.counting import bins_of
 from pointveil.demo import city
 from pointveil.demo.people import people
 from pointveil.errors import InputError
@@ -153,6 +154,32 @@ def test_values_and_numbers_are_counted_with_where(with_kinds: pv.SyntheticPoint
 def test_values_that_are_not_kept_are_refused(where: Any, complaint: str, with_kinds: pv.SyntheticPoints) -> None:
     with pytest.raises(InputError, match=complaint):
         with_kinds.count(AREA, where=where)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"time": ("2024-05-01T12:00", "2024-05-01T08:00")},
+        {"time": ("2023-01-01", "2023-02-01")},
+        {"where": {"fare": (5, 2)}},
+        {"where": {"fare": (100, 200)}},
+    ],
+)
+def test_a_slice_with_nothing_in_it_is_refused_and_not_counted_as_nobody(
+    given: Any, released: pv.SyntheticPoints, with_kinds: pv.SyntheticPoints
+) -> None:
+    made = released if "time" in given else with_kinds
+
+    with pytest.raises(InputError, match=r"Nothing of '(ts|fare)' is in"):
+        made.count(AREA, **given)
+
+
+def test_hours_of_a_pattern_go_on_past_midnight() -> None:
+    hours = pv.Time("ts", "2024-05-01/2024-06-01", "hour-of-day")
+
+    assert np.flatnonzero(bins_of((22, 4), hours)).tolist() == [0, 1, 2, 3, 22, 23]
+    assert np.flatnonzero(bins_of((8, 10), hours)).tolist() == [8, 9]
+    assert np.flatnonzero(bins_of((22, None), hours)).tolist() == [22, 23]
 
 
 def test_hours_of_a_time_with_dates_are_refused(released: pv.SyntheticPoints) -> None:

@@ -2,4 +2,5 @@
 
 from pointveil.cli import main
 
-main()
+if __name__ == "__main__":  # what inspects the package imports it, with arguments of its own
+    main()

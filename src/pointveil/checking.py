@@ -182,11 +182,12 @@ def look(vault: Vault, terms: Terms, epsilon: Fraction) -> Iterator[Finding]:
     dropped = tuple(name for name in layout.left_out if name != terms.person)
     owners = [name for name in dropped if guess_use(name) == "person"]
     if terms.person is None and terms.unit is None and owners:
+        named, quoted = (" or ".join(map(each, owners)) for each in (repr, shlex.quote))
         yield Finding(
             "warning",
-            f"Column {owners[0]!r} may say whose a point is, and no person column was named: only single points are "
+            f"Column {named} may say whose a point is, and no person column was named: only single points are "
             f"protected. If someone has 100 points, this promises them 100 times epsilon, {100 * float(epsilon):g}. "
-            f"Name the column, --person {shlex.quote(owners[0])} (person=), or confirm with --unit point (unit=).",
+            f"Name the column, --person {quoted} (person=), or confirm with --unit point (unit=).",
         )
     if dropped:
         left_out = (

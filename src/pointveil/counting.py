@@ -188,7 +188,10 @@ def slice_of(keep: Sequence[Column], codes: Codes, time: Any, where: Mapping[str
     chosen = []
     for name, value in wanted.items():
         column, code = coded[name]
-        chosen.append(finders[type(column)](value, column)[np.minimum(code, column.size)])
+        bins = finders[type(column)](value, column)
+        if not bins.any():
+            raise InputError(f"Nothing of '{name}' is in {value!r}: it ends before it begins, or lies elsewhere.")
+        chosen.append(bins[np.minimum(code, column.size)])
     return np.asarray(np.logical_and.reduce(chosen))
 
 
@@ -210,14 +213,19 @@ def _numbers_of(value: Any, column: Number) -> NDArray[np.bool_]:
 
 
 def bins_of(time: Any, column: Time) -> NDArray[np.bool_]:
-    """Return which bins of a column are in a slice of time, (from, to): moments or hours of a pattern; `to` is out."""
+    """Return which bins of a column are in a slice of time, (from, to): moments or hours of a pattern; `to` is out.
+
+    A pattern begins anew where it ends, so that (22, 4) is a night.
+    """
     ends = (time.start, time.stop) if isinstance(time, slice) else time
     if not isinstance(ends, tuple | list) or len(ends) != 2:
         raise InputError("Give time= as (from, to), such as ('2014-04-07', '2014-04-08') or, of a pattern, (8, 10).")
     start = starts_of(np.arange(column.size), column.span, column.resolution)
     low, high = (_number(end, start, column) for end in ends)
-    bins = np.arange(column.size + 1)  # the last is that of other values
-    return (bins >= (0 if low is None else low)) & (bins < (column.size if high is None else high))
+    first, last = 0 if low is None else low, column.size if high is None else high
+    bins = np.arange(column.size + 1)
+    after, before, known = bins >= first, bins < last, bins < column.size  # the last bin is that of other values
+    return known & (after | before if first > last and not column.dated else after & before)
 
 
 def _number(end: Any, start: NDArray[np.int64], column: Time) -> int | None:

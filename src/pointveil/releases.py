@@ -49,7 +49,10 @@ KEEPING = (
 LAST_STEPS = ("coordinates snapped to the public lattice", "order shuffled")
 ALMOST_NONE = 100  # points times epsilon below which noise is all there may be: the number of points is itself noisy
 NOISE_DEVIATIONS = 3  # of its own noise, below which a total stops a release
-COARSE = "The map is coarse: few people for this epsilon. A larger epsilon or a smaller max_points would show more."
+COARSE = (
+    "The map is coarse: few people for this epsilon. A larger epsilon, or fewer points of a person (--max-points, "
+    "max_points=), may show more."
+)
 TOO_FEW = (
     "There are too few persons to tell how many points they have: each counts as at most {points} points, and the rows "
     "are as many as these. Hardly more than noise may be left of the map."

@@ -123,6 +123,55 @@ def test_the_pointer_counts_both_maps(visit: Open, name: str, reach: int) -> Non
     page.wait_for_function(rf"() => /Within {reach} m: [\d,]+ real, [\d,]+ synthetic/.test(byId('here').textContent)")
 
 
+def test_the_pointer_tells_margins_of_a_release_but_not_of_an_hour_or_of_what_lies_outside(visit: Open) -> None:
+    page = visit("release").page
+
+    page.locator("canvas").hover(position={"x": 200, "y": 300})
+    page.wait_for_function(r"() => /^Within 250 m: [\d,]+ ± [\d,]+ synthetic$/.test(byId('here').textContent)")
+
+    page.locator("canvas").hover(position={"x": 1, "y": 1})
+    page.wait_for_function(r"() => /^Within 250 m: [\d,]+ synthetic$/.test(byId('here').textContent)")
+    page.locator("#hour").fill("8")
+    page.locator("canvas").hover(position={"x": 200, "y": 300})
+    page.wait_for_function(r"() => /^Within 250 m: [\d,]+ synthetic$/.test(byId('here').textContent)")
+
+
+def test_charts_stand_beside_the_map_whether_or_not_it_names_whom_to_credit(visit: Open) -> None:
+    page = visit("release").page
+    tops = "['.mapgrid', '.beside'].map((one) => document.querySelector(one).getBoundingClientRect().top)"
+
+    page.evaluate("() => { DATA.map.attribution = ''; show(DATA); }")
+
+    assert page.locator(".credit").count() == 1
+    map_top, charts_top = page.evaluate(tops)
+    assert charts_top == pytest.approx(map_top, abs=1)
+
+
+def test_without_charts_the_cards_stand_beside_the_map(visit: Open) -> None:
+    page = visit("release").page
+
+    page.evaluate("() => { DATA.kept = []; DATA.predicted = null; show(DATA); }")
+
+    drawn, cards = (page.locator(name).bounding_box() for name in (".mapgrid canvas", "#cards"))
+    assert cards["x"] > drawn["x"] + drawn["width"]
+    assert cards["y"] < drawn["y"] < cards["y"] + cards["height"]
+    shape = page.evaluate("DATA.map.width / DATA.map.height")
+    assert drawn["width"] / drawn["height"] == pytest.approx(shape, rel=0.02)
+
+
+def test_no_line_leads_to_the_bin_of_other_values(visit: Open) -> None:
+    page = visit("release").page
+
+    page.evaluate(
+        "() => { const box = document.createElement('div'); box.id = 'tried'; document.body.append(box); chart(box, "
+        "{ labels: ['00:00', '01:00', 'other'], across: '', show: percent, plain: true, apart: true, "
+        "series: [{ name: 'real', look: 'r', values: [0.5, 0.1, 0.4] }] }); }"
+    )
+
+    assert len(page.locator("#tried polyline").get_attribute("points").split()) == 2
+    assert page.locator("#tried circle").count() == 1
+
+
 def test_without_kept_columns_there_is_no_clock(visit: Open) -> None:
     page = visit("plain").page
 
@@ -366,13 +415,14 @@ def test_charts_can_be_read_on_a_phone(visit: Open) -> None:
     assert min(heights) > 11  # pixels of a line; letters of 10 pixels need so many
 
 
-def test_a_long_fraction_of_epsilon_stands_below_its_first_digits(visit: Open) -> None:
+def test_a_fraction_of_epsilon_stands_below_its_first_digits_unless_they_are_all(visit: Open) -> None:
     page = visit("release").page
     exact = [question["epsilon"] for question in page.evaluate("DATA.statement.questions")]
 
     shown = page.locator("#statement tbody tr td:first-child").all_inner_texts()
 
-    assert [text.split()[-1] for text in shown] == exact
+    assert all("/" not in text.split()[0] for text in shown)
+    assert [Fraction(text.split()[-1]) for text in shown] == [Fraction(one) for one in exact]
     short = [text.split()[0] for text in shown]
     assert max(map(len, short)) <= 8
     assert [float(Fraction(one)) for one in short] == pytest.approx([float(Fraction(one)) for one in exact], rel=0.01)

@@ -54,6 +54,7 @@ def test_the_page_answers_who_what_why_and_how_much(release: Path, tmp_path: Pat
     page = text_of(tmp_path / "synthetic.csv.certificate.html")
     for said in (
         "Protects any one person with all their points (counted as at most 1 of them), with ε = 2",
+        "One row stands for one point, as far as their number is known. Whoever has more than 1 counts as 1",
         "owner Transport &lt;office&gt;",
         "purpose bus stops",
         "period 2026-03",
@@ -107,16 +108,24 @@ def test_nothing_is_overwritten_and_the_name_must_fit(release: Path, tmp_path: P
     assert run("certificate", release, "--output", release, "--force") == 2
 
 
-def test_the_pdf_is_one_page_however_much_the_operator_says(people_file: Path, world: World, tmp_path: Path) -> None:
+@pytest.mark.parametrize("protects", [{"unit": "point"}, {"person": "who"}], ids=str)
+def test_the_pdf_is_one_page_however_much_the_operator_says(
+    protects: dict[str, str], people: NDArray[np.float64], world: World, tmp_path: Path
+) -> None:
     import shutil
 
     if not any(map(shutil.which, BROWSERS)):
         pytest.skip("needs Chromium on this machine")
     said = dict.fromkeys(("owner", "purpose", "period", "note"), "much to say " * 80)
-    pv.release(
-        people_file, world, output=tmp_path / "synthetic.csv", epsilon=1, method="ugrid-uni", key=None,
-        ledger=tmp_path / "ledger.db", keep=["name=category:a,b"], **said,  # type: ignore[arg-type]
-    )  # fmt: skip
+    who, kind = np.arange(len(people)) // 2, ["a"] * len(people)
+    table = pa.table({"lon": people[:, 0], "lat": people[:, 1], "who": who, "kind": kind})
+    pq.write_table(table, tmp_path / "trips.parquet")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pv.PointveilWarning)
+        pv.release(
+            tmp_path / "trips.parquet", world, output=tmp_path / "synthetic.csv", epsilon=1, method="ugrid-uni",
+            key=None, ledger=tmp_path / "ledger.db", keep=["kind=category:a,b"], **said, **protects,  # type: ignore[arg-type]
+        )  # fmt: skip
     assert run("certificate", tmp_path / "synthetic.csv", "--pdf", "--ledger", tmp_path / "ledger.db") == 0
 
     content = (tmp_path / "synthetic.csv.certificate.pdf").read_bytes()

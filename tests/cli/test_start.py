@@ -34,6 +34,14 @@ def release(tmp_path: Path) -> list[object]:
     return [*made, "--ledger", tmp_path / "ledger.db", "--cap", 1, "--quiet"]
 
 
+def test_importing_the_command_runs_nothing() -> None:
+    code = "import pointveil.__main__"
+
+    done = subprocess.run([sys.executable, "-c", code, "build"], capture_output=True, text=True, check=True)
+
+    assert done.stdout + done.stderr == ""
+
+
 def test_help_loads_no_library() -> None:
     assert loaded("--help") == set()
 

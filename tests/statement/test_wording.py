@@ -43,7 +43,7 @@ def test_the_margin_of_points_says_of_whom_it_does_not_tell() -> None:
     )  # fmt: skip
 
     assert people.estimate == (
-        "40 ± 5 points of those who have up to 32 (points of persons with more are in neither number, and may be many)"
+        "40 ± 5 points of those who have up to 32 (points of persons with more are not in this number, and may be many)"
     )
 
 

@@ -111,6 +111,13 @@ def test_a_world_of_footpaths_is_read_from_an_extract(suffix: str, tmp_path: Pat
     }
 
 
+def test_a_network_is_not_chosen_in_silence_from_roads_that_are_taken_as_they_are() -> None:
+    street = shapely.LineString([(BOX[0], BOX[1]), (BOX[2], BOX[3])])
+
+    with pytest.raises(InputError, match="leave the network out"):
+        World.make(BOX, roads=[street], network="walk")
+
+
 def test_an_unknown_network_is_refused_with_the_names_of_all(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"'swim' is not a network of streets\. Choose drive, bike, walk, all\."):
         World.make(BOX, roads=write_extract(tmp_path / "town.osm", WAYS), network="swim")

@@ -8,18 +8,18 @@ from html import escape
 from pointveil.statement.document import ONE_POINT, Statement, factor, raised
 from pointveil.world.place import in_words
 
-MOST_SIGNS, MOST_SAID = 400, 240  # of a list of names, of what the operator says: the page is to stay one
+MOST_SIGNS, MOST_SAID = 400, 170  # of a list of names, of what the operator says: the page is to stay one
 IN_FULL = " … (in full in the statement)"
 STYLE = """
-@page { size: A4; margin: 12mm }
-body { font: 9pt/1.25 system-ui, "DejaVu Sans", sans-serif; color: #111; max-width: 186mm; margin: 0 auto }
+@page { size: A4; margin: 10mm }
+body { font: 8.5pt/1.2 system-ui, "DejaVu Sans", sans-serif; color: #111; max-width: 190mm; margin: 0 auto }
 h1 { font-size: 15pt; margin: 0 } h2 { font-size: 9.5pt; margin: 2.2mm 0 .6mm; border-bottom: .3mm solid #999 }
 p { margin: 1mm 0 } .unit { font-size: 18pt; line-height: 1.1; font-weight: 700; margin: 2mm 0 }
 table { border-collapse: collapse; width: 100% }
 td { text-align: left; vertical-align: top; padding: .15mm 2mm .15mm 0 }
 td:first-child { width: 42mm; color: #444 } .void { color: #b00; font-weight: 700 }
 ul { margin: 0; padding-left: 4mm; font-size: 7.5pt } code { font-size: 8pt; overflow-wrap: anywhere }
-.sign td { border-top: .3mm solid #111; width: 33%; padding-top: 1mm; color: #444 } .sign { margin-top: 10mm }
+.sign td { border-top: .3mm solid #111; width: 33%; padding-top: 1mm; color: #444 } .sign { margin-top: 8mm }
 footer { font-size: 7.5pt; color: #555; margin-top: 2mm }
 """
 
@@ -109,8 +109,7 @@ def _left_out(statement: Statement, names: tuple[str, ...]) -> dict[str, str]:
     kept = "the coordinates" if output is None else ", ".join(output.columns)
     domain = statement.domain
     bounds = ", ".join(f"{side:.10g}" for side in domain.bounds)
-    shared = f"whoever has more than {most} counts as {most}, which all of that person's points share"
-    told = shared if statement.people else f"all but {most} points, by chance"
+    told = str(statement.people) if statement.people else f"all but {most} points, by chance"
     people = {} if statement.guarantee.unit == ONE_POINT else {"of each person": told}
     plain = "".join(sign if sign.isprintable() else "?" for sign in ", ".join(names))
     named = textwrap.shorten(plain, MOST_SIGNS, placeholder=f" … ({len(names):,} in all)")

@@ -177,7 +177,7 @@ class People(Part):
         if self.points_margin is None:
             return f"at most {self.points:,} points, {self.max_points} for each"
         told = f"{self.points:,} ± {self.points_margin:,} points of those who have up to {self.most_seen:,}"
-        return f"{told} (points of persons with more are in neither number, and may be many)"
+        return f"{told} (points of persons with more are not in this number, and may be many)"
 
     def __str__(self) -> str:
         return f"There seem to be {self.persons:,} ± {self.persons_margin:,} persons, with {self.estimate}. {self.row}"

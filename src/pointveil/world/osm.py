@@ -89,9 +89,15 @@ def open_layer(given: Any, kinds: Iterable[str], boundary: Any, crs: str, networ
     The world's boundary closes the sea; `crs` is that of the boundary. The network chooses among the roads of a file;
     those of a graph were chosen when it was made.
     """
-    if not isinstance(given, str | os.PathLike) or not os.fspath(given).casefold().endswith((*EXTRACTS, GRAPH)):
+    roads, path = tuple(kinds) == LINES, os.fspath(given).casefold() if isinstance(given, str | os.PathLike) else ""
+    if roads and given is not None and network != DEFAULT_NETWORK and not path.endswith(EXTRACTS):
+        raise InputError(
+            f"Only of an OpenStreetMap extract ({', '.join(EXTRACTS)}) or a place can the streets of the network "
+            f"'{network}' be chosen. These roads are taken as they are: leave the network out."
+        )
+    if not path.endswith((*EXTRACTS, GRAPH)):
         return given
-    file, roads = Path(given), tuple(kinds) == LINES
+    file = Path(given)
     if not file.is_file():
         raise InputError(f"There is no file {file}.")
     if file.suffix.casefold() == GRAPH:

@@ -77,6 +77,16 @@ def test_by_person_it_says_what_a_row_stands_for(world: World, people: NDArray[n
 
     assert str(made.statement.people) in cards[1]["sentence"]
     assert "persons" in cards[1]["sentence"]
+    assert cards[-1]["answer"] == "not known"
+    assert "busy persons weigh less than their points" in cards[-1]["sentence"]
+
+
+def test_points_without_a_name_have_that_of_their_file(release: SyntheticPoints, world: World, tmp_path: Path) -> None:
+    statement = release.write(tmp_path / "made.parquet", key=None)
+
+    page = release_page(world.projection.to_metres(release.coordinates), world, statement)
+
+    assert "<title>made.parquet" in page
 
 
 def test_no_page_without_a_statement(world: World) -> None:
@@ -141,6 +151,20 @@ def test_it_says_what_the_release_is_worth() -> None:
 
     assert made.statement.margins is not None
     assert f"{made.statement.margins.effective_sample:.0%} of a real sample" in str(cards)
+
+
+def test_it_has_the_margins_of_its_circles_if_a_row_is_a_point() -> None:
+    world = city()
+    lon, lat = world.projection.from_metres(people(world)[:5000]).T
+    made = synthesize(Vault.rehearse(_table(lon, lat), world, epsilon=1, seed=3), seed=3)
+    xy = world.projection.to_metres(made.coordinates)
+
+    told, of_part = (data_of(release_page(part, world, made.statement))["margins"] for part in (xy, xy[::2]))
+
+    counted = made.count((24.945, 60.172, 250))
+    row = told["margins"][told["at"].index(250)]
+    assert np.interp(counted.value, told["counts"], row) == pytest.approx(counted.margin, rel=0.05)
+    assert of_part is None
 
 
 def _table(lon: Any, lat: Any) -> Any:

@@ -1,12 +1,15 @@
 """The page that goes with a release: nothing on it comes from the real points."""
 
+import math
 from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pointveil.cells import Grid
+from pointveil.counting import why_none
 from pointveil.errors import InputError
 from pointveil.estimate.predicted_error import predict_cell_error
 from pointveil.evaluation.comparison import XY, Comparison
@@ -24,6 +27,8 @@ WORTH = (
     "A plain sample of so many real records would be as right about 100 m squares; predicted from the answers alone."
 )
 BANNER = "made from the release alone: nothing on this page comes from the real points"
+CIRCLES = (100, 250, 500, 1000)  # metres: those that the pointer may count in
+COUNTS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)  # of synthetic points in them
 MOST = 2.0
 ON_AVERAGE = 0.8  # of a standard deviation
 
@@ -52,11 +57,22 @@ def release_page(synthetic: XY | Read, world: World, statement: Statement | None
         "layers": {"synthetic": encode_points(known, world, [bins.synthetic for bins in kept])},
         "kept": [encode_bins(bins) for bins in kept],
         "predicted": {"at": list(CELL_SIZES), "values": predicted},
+        "margins": _margins(statement, len(known)),
         "statement": statement_data(statement),
     }
     stamp = BANNER if statement.rehearsal is None else f"{statement.rehearsal}: do not share"
-    title = titled(shown.name or "A synthetic release", world)
+    files = () if statement.output is None else statement.output.files
+    title = titled(shown.name or (files[0].name if files else "A synthetic release"), world)
     return compose(title, stamp, "release" if statement.rehearsal is None else "rehearsal", data)
+
+
+def _margins(statement: Statement, rows: int) -> dict[str, Any] | None:
+    """Return the margins of counts in circles, if the statement has them and each row stands for one point."""
+    margins = statement.margins
+    if margins is None or margins.people != rows:
+        return None
+    found = [margins.margin(COUNTS, math.pi * radius**2).tolist() for radius in CIRCLES]
+    return {"at": list(CIRCLES), "counts": list(COUNTS), "margins": found}
 
 
 def predict_errors(xy: XY, world: World, statement: Statement) -> list[float | None]:
@@ -110,7 +126,9 @@ def _cards(xy: XY, statement: Statement, predicted: float | None) -> list[Card]:
         right = f"about {max(0.0, 1 - predicted / 2):.0%} in the right 100 m square"
         how = f"Predicted from epsilon and the noisy counts alone (NCE about {predicted:.2f}); {NOT_ASKED}"
         answers.append(Card("How good will it be?", right, how, "none"))
-    if statement.margins is not None and statement.margins.effective_sample is not None:
+    if statement.margins is None:
+        answers.append(Card("How sure is a count?", "not known", f"Counts have {why_none(statement)}.", "none"))
+    elif statement.margins.effective_sample is not None:
         worth = f"about {statement.margins.effective_sample:.0%} of a real sample of its size"
         answers.append(Card("What is it worth?", worth, WORTH, "none"))
     return answers

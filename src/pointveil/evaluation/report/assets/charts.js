@@ -23,8 +23,9 @@ function nice(most) {
   return [1, 2, 4, 6, 8, 10].map((k) => k * power).find((k) => k >= most);
 }
 
-// series: [{name, look: "a" | "b" | "r" | "s", values}], one value for each label; null is left out.
-function chart(parent, { labels, series, across, most, show, plain }) {
+// series: [{name, look: "a" | "b" | "r" | "s", values}], one value for each label; null is left out. If the last value
+// is apart from the others, no line leads to it.
+function chart(parent, { labels, series, across, most, show, plain, apart }) {
   const width = 460, height = 210, left = 50, right = 26, inset = 22, top = 14, bottom = 40;
   const known = series.flatMap((one) => one.values.filter((value) => value !== null));
   const limit = most || nice(Math.max(...known, 1e-9));
@@ -42,11 +43,11 @@ function chart(parent, { labels, series, across, most, show, plain }) {
   part("text", { x: (left + width - right) / 2, y: height - 4, "text-anchor": "middle" }, svg, across);
   for (const one of series) {
     const points = one.values.map((value, k) => [k, value]).filter(([, value]) => value !== null);
-    part("polyline", { points: points.map(([k, value]) => `${x(k)},${y(value)}`).join(" "), class: `mark ${one.look}` }, svg);
-    if (plain) continue;
-    for (const [k, value] of points) {
+    const alone = ([k]) => apart && k === labels.length - 1, joined = points.filter((one) => !alone(one));
+    part("polyline", { points: joined.map(([k, value]) => `${x(k)},${y(value)}`).join(" "), class: `mark ${one.look}` }, svg);
+    for (const [k, value] of plain ? points.filter(alone) : points) {
       part("circle", { cx: x(k), cy: y(value), r: 3.5, class: one.look }, svg);
-      if (one.look === "a") part("text", { x: x(k), y: y(value) - 8, "text-anchor": "middle", class: "value" }, svg, show(value));
+      if (one.look === "a" && !plain) part("text", { x: x(k), y: y(value) - 8, "text-anchor": "middle", class: "value" }, svg, show(value));
     }
   }
   legend(parent, series);

@@ -42,7 +42,8 @@ function fillMaps() {
   const section = byId("maps"), { layers } = DATA, both = "real" in layers;
   element("h2", {}, section, both ? "Real beside synthetic" : "The released points");
   const circle = DATA.kept.length ? "The circle under the pointer counts what is in it, and the charts show its columns." : "The circle counts what is within 100 m of the pointer.";
-  element("p", { class: "hint on-screen" }, section, `Drag, scroll or pinch${both ? ": the maps move together" : ""}. ${circle}`);
+  const sure = DATA.margins ? " Nine in ten counts are as near to the real file's as they say (±)." : "";
+  element("p", { class: "hint on-screen" }, section, `Drag, scroll or pinch${both ? ": the maps move together" : ""}. ${circle}${sure}`);
   const tools = element("div", { class: "tools" }, section), grid = element("div", { class: "mapgrid" }, section);
   section.style.setProperty("--shape", Math.max(0.5, Math.min(2.2, DATA.map.width / DATA.map.height)));
   section.classList.toggle("one", !both);
@@ -68,12 +69,18 @@ function fillMaps() {
   atlas.told = (cursor) => {
     const reach = atlas.reach * atlas.stepsPerMetre;
     show(cursor);
-    here.textContent = cursor ? `Within ${number(atlas.reach)} m: ${Object.entries(dots).map(([name, one]) => `${number(one.within(cursor, reach))} ${name}`).join(", ")}` : "";
+    here.textContent = cursor ? `Within ${number(atlas.reach)} m: ${Object.entries(dots).map(([name, one]) => `${number(one.within(cursor, reach))}${margin(atlas, one, reach)} ${name}`).join(", ")}` : "";
   };
   atlas.fit();
   window.onresize = () => window.atlas.fit();
   window.matchMedia("(prefers-color-scheme: dark)").onchange = () => window.atlas.ask();
   window.atlas = atlas;
+}
+
+// How far the count of a circle may be off, where that is known: not for one hour alone, and not outside of the world.
+function margin({ cursor, map, reach }, dots, steps) {
+  const inside = cursor.x >= 0 && cursor.x <= map.width * STEPS && cursor.y >= 0 && cursor.y <= map.height * STEPS;
+  return DATA.margins && inside && !dots.lit ? ` ± ${number(Math.round(tabled(DATA.margins)(dots.within(cursor, steps), reach)))}` : "";
 }
 
 function chooser(parent, text, label, choices, value, act) {
@@ -141,7 +148,7 @@ function addColumns(atlas, dots, section) {
       const labels = empty ? part.labels.slice(0, last) : part.labels;
       for (const one of series) one.values = one.values.slice(0, labels.length);
       boxes[k].replaceChildren();
-      if (many) chart(boxes[k], { labels, series, across: "", show: percent, plain: true });
+      if (many) chart(boxes[k], { labels, series, across: "", show: percent, plain: true, apart: !empty });
       else bars(boxes[k], { labels, series, show: percent });
     });
   };
@@ -154,14 +161,14 @@ function addColumns(atlas, dots, section) {
 
 function addDifference(atlas, dots, tools, grid) {
   dots.synthetic.like = dots.real;
-  const difference = new Difference(dots.real, dots.synthetic, DATA.map, 100, noiseOf(DATA.noise));
+  const difference = new Difference(dots.real, dots.synthetic, DATA.map, 100, DATA.noise ? tabled(DATA.noise) : null);
   const { canvas, small } = mapFigure(grid, "Difference", "", "");
   const explained = element("p", { class: "hint" });
   grid.after(explained);
   const tell = () => {
     const most = number(Math.round(difference.most));
     small.replaceChildren(`${most} too few `, element("span", { class: "ramp" }), ` ${most} too many, per cell`);
-    const faded = difference.faded === null ? "" : ` Faded where noise explains it: in ${percent(difference.faded)} of the cells, and it would be about 90 % if noise were all.`;
+    const faded = difference.faded === null ? " How much of it is noise is not known." : ` Faded where noise explains it: in ${percent(difference.faded)} of the cells, and it would be about 90% if noise were all.`;
     explained.textContent = `Difference: orange where up to ${most} too few are in a cell of ${number(difference.metres)} m, blue where up to ${most} too many.${faded}`;
   };
   tell();
@@ -172,9 +179,8 @@ function addDifference(atlas, dots, tools, grid) {
   return () => set(difference.metres);
 }
 
-// The difference that nine in ten cells with so many synthetic points stay within, by noise alone; from a table, if any.
-function noiseOf(told) {
-  if (!told) return null;
+// What a table tells of so many synthetic points in cells or circles of so many metres: how far off they may be.
+function tabled(told) {
   return (count, metres) => {
     const row = told.margins[told.at.indexOf(metres)], above = told.counts.findIndex((one) => one > count);
     if (above <= 0) return row[above < 0 ? row.length - 1 : 0];
@@ -203,7 +209,7 @@ function chartBox(title, hint) {
 }
 
 const some = (values) => values.some((value) => value !== null);
-const percent = (value) => `${Number((100 * value).toFixed(value < 0.0995 ? 1 : 0))} %`;
+const percent = (value) => `${Number((100 * value).toFixed(value < 0.0995 ? 1 : 0))}%`;
 
 function fillCharts() {
   const { cells, ranges, hotspots, offsets, predicted } = DATA;
@@ -256,10 +262,10 @@ function table(parent, head, rows) {
   }
 }
 
-// A fraction that no eye can judge, such as 33899/44000, stands below its first digits.
+// A fraction that no eye can judge, such as 33899/44000, stands below its first digits if they are not all.
 function inShort(epsilon) {
-  const [above, below = 1] = epsilon.split("/").map(Number);
-  return epsilon.length > 5 ? [`${Number((above / below).toPrecision(3))}`, "number", epsilon] : [epsilon, "number"];
+  const [above, below = 1] = epsilon.split("/").map(Number), short = Number((above / below).toPrecision(3));
+  return [`${short}`, "number", short === above / below ? "" : epsilon];
 }
 
 function fillStatement() {
