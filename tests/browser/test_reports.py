@@ -344,6 +344,7 @@ def test_one_hour_is_never_faded_as_nothing_says_how_noisy_it_is(visit: Open) ->
 
     assert page.evaluate("atlas.panels[2].painter.faded") is None
     assert "if noise were all" not in page.locator("#maps").inner_text()
+    assert "How much of it is noise is not known." in page.locator("#maps").inner_text()
 
 
 def test_the_density_is_drawn_by_one_scale_for_both_maps(visit: Open) -> None:
