@@ -44,7 +44,8 @@ def test_blanks_in_names_are_no_delimiters(delimiter: str, tmp_path: Path) -> No
     with pytest.raises(InputError, match="it has Trip ID, Start Time, Start Lon, Start Lat"):
         open_points(path)
 
-    assert list(describe_columns(path)) == names
+    form, found = describe_columns(path)
+    assert (form, list(found)) == ("csv", names)
 
 
 def test_a_first_line_of_excels_is_called_what_it_is(tmp_path: Path) -> None:

@@ -262,7 +262,7 @@ def test_a_file_of_another_format_gives_an_error_that_quotes_nothing(
 
 @pytest.mark.parametrize("path", ["/vsicurl/http://localhost/points.geojson", "/vsizip/points.gpkg", "http://a/b.fgb"])
 def test_no_file_is_looked_for_outside_this_machine(path: str) -> None:
-    with pytest.raises(InputError, match=r"does not exist|an address begins with file://, s3://"):
+    with pytest.raises(InputError, match=r"does not exist|an address begins with file:///, s3://"):
         open_points(path)
 
 

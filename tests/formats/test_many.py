@@ -15,7 +15,7 @@ from pyarrow import csv
 
 from pointveil.cells import Everywhere, Grid
 from pointveil.errors import InputError
-from pointveil.files.places import public_name, without_secrets
+from pointveil.files.places import public_name, store_of, without_secrets
 from pointveil.formats import DamagedError, open_points
 from pointveil.ledger import Ledger
 from pointveil.vault import Share, Vault
@@ -251,6 +251,14 @@ def test_every_source_has_a_public_name_without_a_secret(source: Any, name: str)
 
     assert "SECRET" not in found
     assert found == name or ("query" in name and found.startswith("city: query "))
+
+
+@pytest.mark.parametrize(("options", "seconds"), [("", 60), ("?scheme=https", 60), ("?retry_limit_seconds=5", 5)])
+def test_a_store_of_google_that_does_not_answer_is_given_up_within_a_minute(options: str, seconds: int) -> None:
+    system, key = store_of(f"gs://bucket/trips.parquet{options}")
+
+    assert key == "bucket/trips.parquet"
+    assert system.__reduce__()[1][0]["retry_time_limit"].total_seconds() == seconds
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from pointveil.errors import InputError
 STORES = ("s3", "gs", "gcs")
 DATABASES = ("postgresql", "postgres")
 WILD = re.compile(r"\*\*/?|\*|\?|\[[^]]*\]")
+PATIENCE = 60  # seconds, for a store of Google, which pyarrow would try to reach for 15 minutes
 NOT_DATA = (".", "_")  # how the names of what other programs leave beside their files begin
 NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 
@@ -192,6 +193,8 @@ def store_of(url: str) -> tuple[Any, str]:
             f"{public_name(url)} cannot be reached: an address begins with file:///, s3://, gs:// or postgresql://, "
             f"not with {scheme}://. Use a file on this machine."
         )
+    if scheme != "s3" and "retry_limit_seconds=" not in url:
+        url += f"{'&' if '?' in url else '?'}retry_limit_seconds={PATIENCE}"
     try:
         system, key = fs.FileSystem.from_uri(url)
     except Exception:  # noqa: BLE001 - its text may quote the password in the address
