@@ -2,6 +2,7 @@
 
 `clumps`, `few`, `wide`, `streets`, `addresses`, `lot-11` to `lot-28` and the built-in city were looked at while margins
 were built; `lot-1` to `lot-9` only to confirm an earlier fit, and `lot-29` to `lot-37` only to confirm this one.
+`lot-29`, `lot-30`, `lot-33` and `lot-38` to `lot-49` were then looked at while other ways to invent people were tried.
 """
 
 from collections.abc import Sequence
@@ -124,5 +125,5 @@ def table(world: World, xy: np.ndarray) -> pa.Table:
 
 CITIES = {
     "clumps": clumps, "few": few, "wide": wide, "streets": streets, "addresses": address_city.make,
-    **{f"lot-{number}": partial(by_lot, number) for number in range(1, 38)},
+    **{f"lot-{number}": partial(by_lot, number) for number in range(1, 50)},
 }  # fmt: skip

@@ -1,6 +1,7 @@
 """Whether nine in ten intervals hold the true count, and whether a release is worth what its statement says.
 
 Run: POINTVEIL_DATA=FOLDER python experiments/margins.py coverage CITY METHOD EPSILON SEEDS [FIRST SEED]
+     POINTVEIL_DATA=FOLDER python experiments/margins.py on-real CITY METHOD EPSILON SEEDS [FIRST SEED]
      python experiments/margins.py slices SEEDS [FIRST SEED]
      POINTVEIL_DATA=FOLDER python experiments/margins.py worth SEEDS
 
@@ -9,7 +10,9 @@ radius: the share of intervals that hold the true count, by thirds of the true c
 people, and below that. Circles of one release are off together, so each share has a standard error from how it differs
 between releases: * marks one outside of 88 to 92 % (below 20 people: under 88 %), ** one that is outside by more than
 two standard errors. The last row says how many there are, and how many there would be with an oracle's margins, scaled
-to hold in nine of ten circles of the other releases: that is the noise of the measurement alone.
+to hold in nine of ten circles of the other releases: that is the noise of the measurement alone. `on-real` prints the
+same of margins that were rehearsed on the real people (at most 262,144), not on invented ones: what is then still
+outside is not due to how people are invented.
 
 Cities: beijing, porto, manhattan; helsinki (the demo) and those of made_up_cities.py, which need no data. `slices` does
 so for hours of the day and for kinds of people in the demo city. `worth` compares effective samples with what all
@@ -22,6 +25,7 @@ import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -30,12 +34,13 @@ from made_up_cities import CITIES, table
 from scipy.spatial import KDTree
 
 import pointveil as pv
+import pointveil.margins as rehearsal
 from pointveil.demo import city as helsinki
 from pointveil.demo.people import lives_of
 from pointveil.demo.people import people as helsinki_people
 from pointveil.demo.rhythms import KINDS
 from pointveil.evaluation import Comparison
-from pointveil.margins import margins_of
+from pointveil.margins import Places, margins_of
 from pointveil.vault import Vault
 from pointveil.world import World
 
@@ -92,14 +97,29 @@ class Held(NamedTuple):
         return f"{self.share:.1%} ± {100 * self.error:.1f}{mark} ({self.circles:,})"
 
 
-def coverage(name: str, method: str, epsilon: str, seeds: int, first: int = 1000) -> None:
+def on_real(surveyed: pv.Survey, real: np.ndarray) -> Any:
+    """Return the margins of a survey, rehearsed on the real people."""
+    usual = rehearsal._drawn
+
+    def drawn(survey: Any, prepared: Any, count: int, rng: np.random.Generator) -> Any:
+        return Places(real, ()) if prepared is survey.prepared else usual(survey, prepared, count, rng)
+
+    with (
+        patch.object(rehearsal, "_drawn", drawn),
+        patch.object(rehearsal, "_clumped", lambda _, city, __: np.full(len(city.xy), 1 / len(city.xy))),
+        patch.object(Places, "only", lambda places, _: places),
+    ):
+        return margins_of(surveyed)
+
+
+def coverage(name: str, method: str, epsilon: str, seeds: int, first: int = 1000, *, real_people: bool = False) -> None:
     """Print how many intervals hold the true count."""
     world, records = load(name)
     rows, took = [], 0.0
     for seed in range(first, first + seeds):
         vault = Vault.rehearse(records, world, epsilon=epsilon, seed=seed)
         real, surveyed = vault.exact_points(), pv.survey(vault, method)
-        margins = surveyed.statement.margins
+        margins = on_real(surveyed, real) if real_people else surveyed.statement.margins
         if margins is None:
             sys.exit("no margins")
         drawn = world.projection.to_metres(pv.draw(surveyed, seed=seed).coordinates)
@@ -114,7 +134,8 @@ def coverage(name: str, method: str, epsilon: str, seeds: int, first: int = 1000
     start = time.process_time()
     margins_of(surveyed)  # once more, to see how long it takes
     took = time.process_time() - start
-    print(f"{name}, {method}, ε {epsilon}, {seeds} seeds, worth {margins.effective_sample}; margins took {took:.1f} s")
+    worth = surveyed.statement.margins.effective_sample
+    print(f"{name}, {method}, ε {epsilon}, {seeds} seeds, worth {worth}; margins took {took:.1f} s")
     _print_held(name, np.concatenate(rows))
 
 
@@ -215,4 +236,4 @@ if __name__ == "__main__":
     elif sys.argv[1] == "slices":
         slices(*map(int, sys.argv[2:]))
     else:
-        coverage(*sys.argv[2:5], *map(int, sys.argv[5:]))
+        coverage(*sys.argv[2:5], *map(int, sys.argv[5:]), real_people=sys.argv[1] == "on-real")
