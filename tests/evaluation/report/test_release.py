@@ -161,10 +161,14 @@ def test_it_has_the_margins_of_its_circles_if_a_row_is_a_point() -> None:
 
     told, of_part = (data_of(release_page(part, world, made.statement))["margins"] for part in (xy, xy[::2]))
 
-    counted = made.count((24.945, 60.172, 250))
-    row = told["margins"][told["at"].index(250)]
-    assert np.interp(counted.value, told["counts"], row) == pytest.approx(counted.margin, rel=0.05)
+    counts, stated = np.unique(np.geomspace(1, 10**6, 500).round()), made.statement.margins
+    assert stated is not None
+    for radius, row in zip(told["at"], told["margins"], strict=True):
+        known = stated.margin(counts, np.pi * radius**2)
+        assert np.interp(counts, told["counts"], row) == pytest.approx(known, rel=0.02)
     assert of_part is None
+    elsewhere = release_page(xy, World.make((24.0, 60.0, 24.1, 60.1)), made.statement)
+    assert data_of(elsewhere)["margins"] is None
 
 
 def _table(lon: Any, lat: Any) -> Any:

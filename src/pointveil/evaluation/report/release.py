@@ -28,7 +28,7 @@ WORTH = (
 )
 BANNER = "made from the release alone: nothing on this page comes from the real points"
 CIRCLES = (100, 250, 500, 1000)  # metres: those that the pointer may count in
-COUNTS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 100_000)  # of synthetic points in them
+COUNTS = (0, *np.unique(np.geomspace(1, 10**7, 100).round()).astype(int).tolist())  # of synthetic points in them
 MOST = 2.0
 ON_AVERAGE = 0.8  # of a standard deviation
 
@@ -57,7 +57,7 @@ def release_page(synthetic: XY | Read, world: World, statement: Statement | None
         "layers": {"synthetic": encode_points(known, world, [bins.synthetic for bins in kept])},
         "kept": [encode_bins(bins) for bins in kept],
         "predicted": {"at": list(CELL_SIZES), "values": predicted},
-        "margins": _margins(statement, len(known)),
+        "margins": _margins(statement, len(known)) if same else None,
         "statement": statement_data(statement),
     }
     stamp = BANNER if statement.rehearsal is None else f"{statement.rehearsal}: do not share"
