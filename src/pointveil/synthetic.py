@@ -26,7 +26,7 @@ from pointveil.files.crs import DEGREES, short_name, transform
 from pointveil.files.laid_aside import LaidAside
 from pointveil.files.lattice import steps_per_unit
 from pointveil.files.memory import return_memory
-from pointveil.files.places import fetched, is_database, local_path, names_at, public_name, put, remove
+from pointveil.files.places import fetched, is_beside, is_database, local_path, names_at, public_name, put, remove
 from pointveil.files.whole import EXISTS, OTHER_FILES, PART, check_target, file_digest, refuse_existing
 from pointveil.formats import (
     Chunk,
@@ -372,12 +372,19 @@ def _check_store(url: str, *, force: bool, own: Collection[str]) -> None:
     found = names_at(url)
     if any(name and not PART.fullmatch(name) for name in found):
         raise InputError(OTHER_FILES.format(public_name(url)))
-    if not found or force:
+    if force:
         return
-    if not own:
+    if not own and (found or is_beside(url, *_others(Path(public_name(url))))):
         raise InputError(EXISTS.format(public_name(url)))
+    if not found:
+        return
     with fetched(url) as copy:
         refuse_existing(copy, force=False, own=own)
+
+
+def _others(path: Path) -> tuple[str, ...]:
+    """Return the names of all that is written beside a release."""
+    return (statement_path(path).name, *(file.name for file in files_of(path)[1:]))
 
 
 def check_crs(path: Path | str, layout: Layout, world: World) -> None:

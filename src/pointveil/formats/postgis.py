@@ -26,6 +26,7 @@ from pointveil.formats.values import storage_of
 SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
 SHAPES = ("geometry", "geography")
 STATEMENTS = "pointveil_statements"
+MAKE_STATEMENTS = f"CREATE TABLE IF NOT EXISTS {STATEMENTS} (table_name text PRIMARY KEY, statement text NOT NULL)"
 NUMBER = "id"  # the column that keeps the order of synthetic points, which the hash in the statement is about
 PLACE = ("pointveil_x", "pointveil_y")  # in the draft, where no kept column has these names
 DRAFT = "pointveil_draft"
@@ -193,6 +194,7 @@ def check(url: str, crs: str | None = None, *, force: bool, own: Any = ()) -> No
             _srid(session, address, crs)
         if not _refuse_existing(session, address, force=force, own=own):
             session.do(f"CREATE TABLE {address.relation} ()")  # undone at once: it shows whether one can be made there
+        session.do(MAKE_STATEMENTS)
 
 
 def write(
@@ -224,7 +226,7 @@ def write(
             f"ALTER TABLE {name} ADD PRIMARY KEY ({NUMBER})",
             f"CREATE INDEX ON {name} USING gist ({shape})",
             f"COMMENT ON TABLE {name} IS {literal(statement)}",
-            f"CREATE TABLE IF NOT EXISTS {STATEMENTS} (table_name text PRIMARY KEY, statement text NOT NULL)",
+            MAKE_STATEMENTS,
             f"DELETE FROM {STATEMENTS} WHERE {kept}",
             f"INSERT INTO {STATEMENTS} VALUES ({literal(name)}, {literal(statement)})",
         ):
