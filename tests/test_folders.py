@@ -118,6 +118,9 @@ def test_a_release_does_not_go_into_the_folder_that_it_is_made_of(
             released(source, world, private / "synthetic.parquet", force=True)
     with pytest.raises(InputError, match="would lie among the private files, "):
         released([private, people_file], world, people_file, force=True)
+    for source in (f"{private}/*.parquet", [private / people_file.name], private / people_file.name):
+        with pytest.raises(InputError, match="would lie among the private files, "):
+            released(source, world, private, force=True)
     made = released(private, world, tmp_path / "synthetic", ledger=tmp_path / "ledger.db")
 
     assert made.statement.ledger is not None
@@ -156,3 +159,34 @@ def test_files_must_agree_in_the_types_of_kept_columns(plain_world: World, tmp_p
     with pytest.raises(InputError, match=r"b\.parquet in .* differs from a\.parquet"):
         pv.Vault.open(tmp_path, plain_world, epsilon=1, keep=KEEP)
     pv.Vault.open(tmp_path, plain_world, epsilon=1)
+
+
+@pytest.mark.parametrize("spelling", ["brackets", "symbolic link", "hard link"])
+def test_private_files_are_known_by_other_names(
+    spelling: str, people_file: Path, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    private = tmp_path / "odd[1]"
+    private.mkdir()
+    shutil.copy(people_file, private / "a.parquet")
+    other = tmp_path / "other.parquet"
+    if spelling == "symbolic link":
+        other.symlink_to(private / "a.parquet")
+    elif spelling == "hard link":
+        other.hardlink_to(private / "a.parquet")
+    monkeypatch.chdir(private)
+    output = Path("a.parquet") if spelling == "brackets" else other
+
+    with pytest.raises(InputError, match="would lie among the private files, "):
+        released("*.parquet", world, output, force=True, ledger=tmp_path / "ledger.db")
+
+
+def test_a_survey_never_goes_to_an_address(people_file: Path, world: World, tmp_path: Path) -> None:
+    ledger = pv.Ledger(tmp_path / "ledger.db")
+
+    with pytest.raises(InputError, match="cannot be given here") as caught:
+        pv.release_survey(
+            people_file, world, epsilon=1, output="postgresql://me:SECRET@host/city?table=t", ledger=ledger
+        )
+
+    assert "SECRET" not in str(caught.value)
+    assert not ledger.accounts()

@@ -17,8 +17,8 @@ from typing import Any
 from pointveil.checking import AUTO, Settled, check_drawing, check_period, checked_text, look, settle
 from pointveil.errors import BudgetError, InputError, PointveilError
 from pointveil.files.crs import crs_name, known_crs
-from pointveil.files.places import is_database, is_within, local_path, public_name, store_of
-from pointveil.files.whole import check_room, check_target, refuse_existing, refuse_same
+from pointveil.files.places import is_database, local_path, public_name, refuse_within, store_of
+from pointveil.files.whole import check_room, check_target, refuse_address, refuse_existing, refuse_same
 from pointveil.ledger import Ledger, exact_cap, open_ledger
 from pointveil.methods import Method
 from pointveil.parts import session_of
@@ -98,6 +98,8 @@ def prepare(terms: SurveyTerms) -> Order:
     """Check everything public about a release; nothing is charged until the order is answered."""
     key, book = find_key(terms.key), open_ledger(terms.ledger)
     form = check_format(terms.output) if isinstance(terms, ReleaseTerms) else "survey"
+    if form == "survey" and local_path(terms.output) is None:
+        refuse_address(Path(terms.output))
     target = check_output(terms.output, source=terms.source, world=terms.world, ledger=book, key=key)
     check_drawing(terms.count, terms.seed)
     if isinstance(target, Path):
@@ -212,7 +214,7 @@ def check_output(
     if local is None:
         if not is_database(output):
             store_of(str(output))
-            _refuse_within(output, named)
+            refuse_within(output, named)
         elif is_database(named) and public_name(output) == public_name(named):
             raise InputError(f"{public_name(output)} is the private table itself. Give another name for the output.")
         return str(output)
@@ -226,15 +228,9 @@ def check_output(
         "the public key": None if key is None else key.public_path,
     }
     refuse_same(target, stays)
-    _refuse_within(target, named)
+    refuse_within(target, named)
     refuse_same(statement_path(target), stays)
     return target
-
-
-def _refuse_within(output: Any, private: Any) -> None:
-    if is_within(output, private):
-        name, others = public_name(output), public_name(private)
-        raise InputError(f"{name} would lie among the private files, {others}. Give another place for it.")
 
 
 def _user() -> str:

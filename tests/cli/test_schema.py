@@ -123,6 +123,19 @@ def test_a_folder_and_a_pattern_are_described_as_their_files_are(tmp_path: Path)
     assert of_many == [of_one.replace("of a.parquet", "of trips"), of_one.replace("of a.parquet", "of trips/*.parquet")]
 
 
+@pytest.mark.parametrize("source", ["trips", "trips/*.parquet"])
+def test_nothing_is_written_over_private_files(source: str, tmp_path: Path) -> None:
+    (tmp_path / "trips").mkdir()
+    private = tmp_path / "trips" / "a.parquet"
+    pq.write_table(pa.table(TRIPS), private)
+    before = private.read_bytes()
+
+    result = CliRunner().invoke(app, ["schema", str(tmp_path / source), "--output", str(private), "--force"])
+
+    assert "among the private files" in str(result.exception)
+    assert private.read_bytes() == before
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -131,6 +144,9 @@ def test_a_folder_and_a_pattern_are_described_as_their_files_are(tmp_path: Path)
         "survey people.csv URL --world world.gpkg --epsilon 1 --unit point",
         "check people.csv --world URL",
         "check people.csv --world world.gpkg --prior URL",
+        "synthesize people.csv synthetic.csv --world world.gpkg --epsilon 1 --unit point --key URL",
+        "synthesize people.csv synthetic.csv --world world.gpkg --epsilon 1 --unit point --keep-file URL",
+        "ledger show --ledger URL",
     ],
 )
 @pytest.mark.parametrize("url", ["s3://ME:SECRET@bucket", "postgresql://me:SECRET@host/city?table=a&password=SECRET"])

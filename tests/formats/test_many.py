@@ -88,6 +88,42 @@ def test_a_file_that_a_list_names_twice_is_read_once(
     assert len(found) == len(table)
 
 
+@pytest.mark.parametrize("link", [Path.symlink_to, Path.hardlink_to])
+def test_a_file_that_a_folder_holds_under_two_names_is_read_once(link: Any, table: pa.Table, tmp_path: Path) -> None:
+    cut(table, tmp_path / "parts", NAMES)
+    link(tmp_path / "parts" / "latest.parquet", tmp_path / "parts" / "a.parquet")
+
+    assert len(coordinates(tmp_path / "parts")) == len(table)
+    assert len(coordinates(f"{tmp_path}/parts/**/*.parquet")) == len(table)
+
+
+@pytest.mark.parametrize("pattern", ["x[].parquet", "x[z-a].parquet"])
+def test_a_pattern_that_cannot_be_read_is_refused(pattern: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="pattern cannot be read"):
+        open_points(tmp_path / pattern)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "s3:/ME:SECRET@bucket/*.csv",
+        Path("s3://ME:SECRET@bucket/*.csv"),
+        ["s3:/ME:SECRET@bucket"],
+        [Path("s3://ME:SECRET@bucket/a.csv")],
+        "postgresql:/me:SECRET@host/city?table=t",
+        "s3://ME:SE[CRET@bucket/a.csv",
+        "s3://ME:SE℀CRET@bucket/a.csv",
+        "s3://ME:SEC/RET@/a.csv",
+        ["postgresql://me:SECRET@host/city?table=t"],
+    ],
+)
+def test_no_way_to_misspell_an_address_shows_its_password(source: Any) -> None:
+    with pytest.raises(InputError) as caught:
+        open_points(source)
+
+    assert not any(part in str(caught.value) for part in ("SECRET", "CRET", "RET@", "SE["))
+
+
 def test_files_of_text_are_read_with_the_same_patience_as_one(tmp_path: Path) -> None:
     folder = tmp_path / "parts"
     folder.mkdir()
@@ -109,6 +145,8 @@ def test_a_pattern_takes_only_what_it_matches(tmp_path: Path) -> None:
     assert len(open_points(f"{tmp_path}/x?.parquet").stamp()) == 2  # type: ignore[arg-type]
     assert len(open_points(f"{tmp_path}/[xy]1.parquet").stamp()) == 2  # type: ignore[arg-type]
     assert set(map(str, open_points(f"{tmp_path}/[!xo]*.parquet").stamp())) == {f"{tmp_path}/y1.parquet"}  # type: ignore[call-overload]
+    with pytest.raises(InputError, match="has no file in it"):
+        open_points(f"{tmp_path}[!x]x1.parquet")
     assert len(open_points(f"{tmp_path}/**/x*.parquet").stamp()) == 3  # type: ignore[arg-type]
     assert open_points(tmp_path / "odd[1].parquet").path == tmp_path / "odd[1].parquet"
     with pytest.raises(InputError, match="has no file in it"):

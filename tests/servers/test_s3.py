@@ -156,7 +156,9 @@ def content(store: Any, bucket: str) -> list[str]:
 def test_private_files_in_a_store_are_never_replaced(
     store: Any, bucket: str, address: Address, table: pa.Table, world: World
 ) -> None:
-    fill(store, bucket, table, ["trips/a.parquet", "trips/b.parquet", "other/notes.parquet"])
+    names = ["a.parquet", "b.parquet"]
+    fill(store, bucket, table, ["other/notes.parquet", *(f"trips/{name}" for name in names)])
+    fill(store, bucket, table, ["parts/part-00000.parquet", "parts/2024/part-00000.parquet"])
     before = content(store, bucket)
 
     for source, output, words in (
@@ -165,9 +167,16 @@ def test_private_files_in_a_store_are_never_replaced(
         (address("trips"), "trips/synthetic", "among the private files, trips"),
         (address("trips/*.parquet"), "trips/c.parquet", r"among the private files, trips/\*"),
         ([address("trips/a.parquet")], "trips/a.parquet", "among the private files, a.parquet"),
+        (address("parts/*.parquet"), "parts", r"among the private files, parts/\*"),
+        (address("parts/**/*.parquet"), "parts/2024", r"among the private files, parts/\*"),
+        (address("parts/part-00000.parquet"), "parts", "among the private files, part-00000.parquet"),
     ):
-        with pytest.raises(InputError, match=words):
-            pv.release(source, world, epsilon=1, output=address(output), method="ugrid-uni", force=True)
+        for password in (SECRET, "ANOTHER"):
+            with pytest.raises(InputError, match=words):
+                pv.release(source, world, epsilon=1, output=address(output, password), method="ugrid-uni", force=True)
+    for output in ("x/../trips/a.parquet", "./trips/a.parquet"):
+        with pytest.raises(InputError, match="one object or folder in a bucket"):
+            pv.release(table, world, epsilon=1, output=address(output), method="ugrid-uni", force=True)
 
     assert content(store, bucket) == before
     assert pv.Ledger().accounts() == []
@@ -187,6 +196,16 @@ def test_an_output_that_no_store_can_take_is_refused_before_the_charge(
 
     assert SECRET not in str(caught.value)
     assert pv.Ledger().accounts() == []
+
+
+def test_nothing_beside_an_output_is_replaced_unless_that_is_said(
+    store: Any, bucket: str, address: Address, table: pa.Table, world: World
+) -> None:
+    fill(store, bucket, table, ["out/a.parquet.statement.json", "out/b.dbf"])
+
+    for name in ("a.parquet", "b.shp"):
+        with pytest.raises(InputError, match=f"{name} exists already"):
+            pv.release(table, world, epsilon=1, output=address(f"out/{name}"), method="ugrid-uni")
 
 
 def test_what_exists_is_refused_without_being_fetched(

@@ -25,13 +25,14 @@ def schema(
     pointveil schema trips.parquet --output keep.toml
     """
     from pointveil.errors import shown
-    from pointveil.files.places import local_path
+    from pointveil.files.places import local_path, refuse_within
     from pointveil.files.whole import check_target, refuse_existing, refuse_same
     from pointveil.reading import read_schema
 
     found = read_schema(points)
     if output is not None:
         refuse_same(check_target(output), {"the private file itself": local_path(points)})
+        refuse_within(output, points)
         refuse_existing(output, force=force)
         output.write_text(found["toml"], encoding="utf-8", newline="\n")
     if json:

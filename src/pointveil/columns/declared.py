@@ -13,6 +13,7 @@ from typing import Any
 
 from pointveil.columns.kinds import KINDS, Column
 from pointveil.errors import InputError
+from pointveil.files.whole import refuse_address
 
 DECLARED = re.compile(rf"(?P<name>.+?)=(?P<kind>{'|'.join(KINDS)})(?P<rest>[:;].*)?", re.DOTALL)
 EXAMPLES = "'ts=time:2014-04-01/2014-07-01', 'base=category:B02512,B02598', 'fare=number:0..100;bins=20' or 'user=id'"
@@ -42,6 +43,7 @@ def parse_keep(text: str) -> Column:
 def read_keep_file(path: str | Path) -> list[Column]:
     """Return the columns that a TOML file declares, a table each."""
     path = Path(path)
+    refuse_address(path)
     try:
         tables = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError:

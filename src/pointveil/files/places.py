@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
 
 from pointveil.errors import InputError
+from pointveil.files.whole import refuse_address
 
 STORES = ("s3", "gs", "gcs")
 DATABASES = ("postgresql", "postgres")
@@ -57,14 +58,32 @@ def is_url(source: object) -> bool:
     return isinstance(source, str) and re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", source) is not None
 
 
+def split_address(url: str) -> SplitResult:
+    """Return the parts of an address; an error quotes nothing of one that has none."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        raise InputError(
+            "An address cannot be read. Write odd signs in its user or password as %5B is for [."
+        ) from None
+
+
+def _server_and_path(url: SplitResult) -> tuple[str, str]:
+    """Return the server or bucket of an address, and the path, without user and password."""
+    place, path = url.netloc.rpartition("@")[2], url.path
+    if ":" in place and url.scheme in STORES:  # no bucket has a colon: this is a password with a slash in it
+        place, _, path = path.rpartition("@")[2].partition("/")
+    return place, path
+
+
 def is_database(source: object) -> bool:
     """Whether a source is the address of a table or query."""
-    return isinstance(source, str) and is_url(source) and urlsplit(source).scheme in DATABASES
+    return isinstance(source, str) and is_url(source) and split_address(source).scheme in DATABASES
 
 
 def is_store(source: object) -> bool:
     """Whether a source is the address of something in a store."""
-    return isinstance(source, str) and is_url(source) and urlsplit(source).scheme in STORES
+    return isinstance(source, str) and is_url(source) and split_address(source).scheme in STORES
 
 
 def is_file_list(source: object) -> bool:
@@ -81,7 +100,7 @@ def is_named(source: object) -> bool:
 def local_path(source: object) -> Path | None:
     """Return the path of a source on this machine, if it has one."""
     if isinstance(source, str) and is_url(source):
-        url = urlsplit(source)
+        url = split_address(source)
         return Path(unquote(url.path)) if url.scheme == "file" and url.netloc in {"", "localhost"} else None
     return Path(source) if isinstance(source, str | os.PathLike) else None
 
@@ -93,10 +112,11 @@ def public_name(source: Any) -> str:
         return public_name(source[0]) + others
     path = local_path(source)
     if path is None and is_database(source):
-        return _database_name(urlsplit(source))
+        return _database_name(split_address(source))
     if path is None and is_url(source):
-        url = urlsplit(source)
-        path = Path(url.netloc.rpartition("@")[2], *unquote(url.path).split("/"))
+        url = split_address(source)
+        place, below = _server_and_path(url)
+        path = Path(place, *unquote(below).split("/"))
     if path is None:
         return "frame"
     wild = [place for place, part in enumerate(path.parts) if WILD.search(part)]
@@ -109,9 +129,10 @@ def without_secrets(place: str | os.PathLike[str]) -> str:
     """Return a path as it is, and an address without user, password and options, save for the name of a table."""
     if not is_url(place):
         return os.fspath(place)
-    url = urlsplit(os.fspath(place))
+    url = split_address(os.fspath(place))
     table = "".join(f"?table={name}" for name in parse_qs(url.query).get("table", []) if url.scheme in DATABASES)
-    return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path}{table}"
+    place, path = _server_and_path(url)
+    return f"{url.scheme}://{place}/{path.lstrip('/')}{table}"
 
 
 def _database_name(url: SplitResult) -> str:
@@ -123,10 +144,13 @@ def _database_name(url: SplitResult) -> str:
 def files_in(source: Any) -> Stamped | None:
     """Return the files of a folder, pattern, list or store, in a fixed order; None for one file on this machine."""
     if is_file_list(source):
+        if any(map(is_database, source)):
+            raise InputError("A table or a query cannot be one of a list of files: give it by itself.")
         return _each_once(pair for item in source for pair in (files_in(item) or _stamped(item)).items())
     path = local_path(source)
     if path is None:
         return _in_store(source)
+    refuse_address(path)
     if path.is_dir():
         found = list(_below(path))
     elif WILD.search(str(path)) and not path.exists():
@@ -134,7 +158,7 @@ def files_in(source: Any) -> Stamped | None:
         found = [file for file in _below(_fixed(path)) if pattern.fullmatch(str(file))]
     else:
         return None
-    return _some({file: stamp_of(file) for file in sorted(found)}, source)
+    return _some(_each_once((file, stamp_of(file)) for file in sorted(found)), source)
 
 
 def stamp_of(path: Path) -> tuple[int, int, int]:
@@ -144,16 +168,26 @@ def stamp_of(path: Path) -> tuple[int, int, int]:
 
 
 def _each_once(files: Iterable[tuple[File, object]]) -> Stamped:
-    """Return files, each once however its path is spelled: read twice, one record would count as two."""
-    found: dict[File, tuple[File, object]] = {}
+    """Return files, each once whatever it is called or linked as: read twice, one record would count as two."""
+    found: dict[object, tuple[File, object]] = {}
     for file, stamp in files:
-        found.setdefault(file.resolve() if isinstance(file, Path) else file, (file, stamp))
+        first, _ = found.setdefault(_identity(file), (file, stamp))
+        if isinstance(first, RemoteFile) and isinstance(file, RemoteFile) and first.system != file.system:
+            raise InputError(f"{file.name} is given twice, by different users or of different stores. Give it once.")
     return dict(found.values())
+
+
+def _identity(file: File) -> object:
+    if isinstance(file, RemoteFile):
+        return file
+    status = file.stat()
+    return (status.st_dev, status.st_ino) if status.st_ino else file.resolve()
 
 
 def _stamped(item: Any) -> Stamped:
     path = local_path(item)
     assert path is not None  # noqa: S101 - `files_in` has all others
+    refuse_address(path)
     try:
         return {path: stamp_of(path)}
     except OSError:
@@ -177,17 +211,22 @@ def _pattern(text: str) -> re.Pattern[str]:
     for wild in WILD.finditer(text):
         sign = wild.group()
         made += re.escape(text[place : wild.start()])
-        sign = sign.replace("[!", "[^")  # which only regular expressions write so
+        sign = sign.replace("[!", "[^/")  # so regular expressions have it
         made += "(?:.*/)?" if sign == "**/" else {"**": ".*", "*": "[^/]*", "?": "[^/]"}.get(sign, sign)
         place = wild.end()
-    return re.compile(made + re.escape(text[place:]))
+    try:
+        return re.compile(made + re.escape(text[place:]))
+    except re.error:
+        raise InputError(
+            "A pattern cannot be read: in square brackets stand signs, as in [ab], [a-z] or [!a]."
+        ) from None
 
 
 def store_of(url: str) -> tuple[Any, str]:
     """Return the file system and the key that an address names."""
     from pyarrow import fs
 
-    scheme = urlsplit(url).scheme.lower()
+    scheme = split_address(url).scheme.lower()
     if scheme not in STORES:
         raise InputError(
             f"{public_name(url)} cannot be reached: an address begins with file:///, s3://, gs:// or postgresql://, "
@@ -244,32 +283,69 @@ def _in_store(url: str) -> Stamped:
 def names_at(url: str) -> list[str]:
     """Return the names of all that lies below an address, where something is to be written; that of an object is ""."""
     system, key = store_of(url)
-    if "*" in key or "/" not in key.strip("/"):
+    parts = key.strip("/").split("/")
+    if "*" in key or len(parts) < 2 or {".", ".."} & {*parts}:
         raise InputError(f"{public_name(url)} cannot be written: give the address of one object or folder in a bucket.")
     found = [each.path.removeprefix(key).strip("/") for each in _infos(system, key, url)]
-    bucket = key.strip("/").partition("/")[0]
     with suppress(OSError):  # who may write into a bucket may perhaps not look at it
-        if not found and system.get_file_info(bucket).type.name == "NotFound":
-            raise InputError(f"{public_name(url)} cannot be written: there is no bucket {bucket}; make it first.")
+        is_missing = not found and system.get_file_info(parts[0]).type.name == "NotFound"
+        if is_missing and "allow_bucket_creation=true" not in url.casefold():
+            raise InputError(f"{public_name(url)} cannot be written: there is no bucket {parts[0]}; make it first.")
     return found
 
 
-def is_within(target: Any, source: Any) -> bool:
-    """Whether what is written to a path or an address is read with a source: as one of its files, or in its place."""
+def is_beside(url: str, *names: str) -> bool:
+    """Whether an object of one of these names lies beside an address."""
+    system, key = store_of(url)
+    try:
+        found = system.get_file_info([str(PurePosixPath(key).with_name(name)) for name in names])
+    except Exception:  # noqa: BLE001 - as above
+        raise InputError(f"{public_name(url)} cannot be opened: {REFUSED}") from None
+    return any(each.is_file for each in found)
+
+
+def refuse_within(output: Any, private: Any) -> None:
+    """Refuse to write where private files are read, or would be the next time, or lie in a folder that is replaced."""
+    if _is_within(output, private):
+        name, others = public_name(output), public_name(private)
+        raise InputError(f"{name} would lie among the private files, {others}. Give another place for it.")
+
+
+def _is_within(target: Any, source: Any) -> bool:
     if is_file_list(source):
-        return any(is_within(target, item) for item in source)
-    path, local = local_path(source), local_path(target)
+        return any(_is_within(target, item) for item in source)
     if is_store(source) and is_store(target):
-        (system, base, pattern), (other, key) = _sought(source), store_of(target)
-        found = f"{key}/".startswith(f"{base}/") if pattern is None else pattern.fullmatch(key)
-        return bool(found) and bool(system == other)
+        return _is_within_store(target, source)
+    path, local = local_path(source), local_path(target)
     if path is None or local is None:
         return False
+    target, fixed = local.resolve(), _fixed(path).resolve()
     if WILD.search(str(path)) and not path.exists():
-        fixed = _fixed(path)
-        named = str(fixed.resolve() / path.relative_to(fixed))
-        return _pattern(named).fullmatch(str(local.resolve())) is not None
-    return local.resolve().is_relative_to(path.resolve())
+        rest = _pattern(str(path.relative_to(_fixed(path))))
+        if target.is_relative_to(fixed) and rest.fullmatch(str(target.relative_to(fixed))):
+            return True
+    elif target.is_relative_to(path.resolve()):
+        return True
+    return any(_holds(target, file) for file in files_in(source) or [path] if isinstance(file, Path))
+
+
+def _is_within_store(target: str, source: str) -> bool:
+    """As above; whoever enters a store, and by whichever name of its server, may mean the same objects."""
+    (system, base, pattern), (other, key) = _sought(source), store_of(target.rstrip("/"))
+    if system.type_name != other.type_name:
+        return False
+    if f"{base}/".startswith(f"{key}/") or (pattern is None and f"{key}/".startswith(f"{base}/")):
+        return True
+    found = pattern is not None and pattern.fullmatch(key)
+    return bool(found) or any(f"{os.fspath(file)}/".startswith(f"{key}/") for file in _in_store(source))
+
+
+def _holds(target: Path, file: Path) -> bool:
+    """Whether a path is a file, by this or another name, or a folder with it."""
+    with suppress(OSError):
+        if target.samefile(file):
+            return True
+    return file.resolve().is_relative_to(target) or (file.parent.resolve() / file.name).is_relative_to(target)
 
 
 def _fixed(path: Path) -> Path:

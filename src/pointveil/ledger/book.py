@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pointveil.errors import InputError
+from pointveil.files.whole import refuse_address
 from pointveil.ledger.accounts import (
     append_charge,
     balance,
@@ -99,6 +100,7 @@ class Ledger:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", Path(self.path))
+        refuse_address(self.path)
 
     def set_cap(self, dataset: str, epsilon: Fraction | float | str) -> Account:
         """Set how much may be spent on a dataset in all; a cap below what is spent just leaves nothing."""

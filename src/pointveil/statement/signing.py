@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pointveil.errors import InputError, VerificationError, missing_extra
+from pointveil.files.whole import refuse_address
 from pointveil.ledger import OWN, Own, default_ledger_path
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class SigningKey:
     @classmethod
     def read(cls, path: Path) -> SigningKey:
         """Read a private key."""
+        refuse_address(path)
         library = _library()
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
