@@ -345,6 +345,8 @@ def _holds(target: Path, file: Path) -> bool:
     with suppress(OSError):
         if target.samefile(file):
             return True
+    if not target.is_dir():
+        return False
     return file.resolve().is_relative_to(target) or (file.parent.resolve() / file.name).is_relative_to(target)
 
 
