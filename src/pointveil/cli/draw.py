@@ -36,6 +36,7 @@ def draw(
 
     pointveil draw porto.survey synthetic.geojson --seed 7
     """
+    from pointveil.files.whole import refuse_same
     from pointveil.orders import check_output
     from pointveil.releases import draw as draw_points
     from pointveil.statement import find_key
@@ -43,7 +44,10 @@ def draw(
     from pointveil.synthetic import check_release
 
     signing = find_key(**given(given=key))
-    check_release(check_output(output, source=survey, key=signing), force=force)
+    target = check_output(output, key=signing)
+    if isinstance(target, Path):
+        refuse_same(target, {"the survey": survey})
+    check_release(target, force=force)
     with stage("Drawing points", quiet=quiet):
         synthetic = draw_points(Survey.read(survey), count=count, seed=seed, threads=given_threads(threads))
         statement = synthetic.write(output, key=signing, force=force)
