@@ -18,6 +18,7 @@ import pyarrow as pa
 from pointveil.errors import InputError, missing_extra
 from pointveil.files.crs import known_crs
 from pointveil.files.places import public_name
+from pointveil.files.whole import EXISTS
 from pointveil.formats.base import Batch, Chunks, DamagedError, Layout, PointSource, Request
 from pointveil.formats.columns import quoted
 from pointveil.formats.tables import batch_of, layout_of, needed_columns
@@ -300,9 +301,7 @@ def _refuse_existing(session: Session, address: Address, *, force: bool, own: An
     if not kept:
         raise InputError(f"{address.name} exists already, and is no release of ours. Give another name.")
     if not force and hashlib.sha256(kept[0][0].encode()).hexdigest() not in own:
-        raise InputError(
-            f"{address.name} exists already. Give another name; or replace it, with --force (in Python: force=True)."
-        )
+        raise InputError(EXISTS.format(address.name))
     return True
 
 
