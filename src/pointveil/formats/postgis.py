@@ -123,7 +123,9 @@ def read(url: str, request: Request, *, in_order: bool = False) -> PointSource:
 
 def fields(url: str) -> dict[str, Any]:
     """Return the types of all columns of a table or query."""
-    return {field.name: field.type for field in _opened(url)[2]}
+    _, session, schema = _opened(url)
+    session.close()
+    return {field.name: field.type for field in schema}
 
 
 def _opened(url: str) -> tuple[Address, Session, Any]:
